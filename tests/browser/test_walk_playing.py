@@ -461,22 +461,22 @@ SEEN = """async (times) => {
 
 def test_the_walk_is_a_video_where_the_browser_can_encode_one(page: Page, small: WalkPage) -> None:
     WalkView.open(page, small.url)
-    made = page.evaluate(FILM, ["video", 8])
-    assert made is not None, "this Chromium encodes VP8"
-    data = b64decode(made["file"])
+    film = page.evaluate(FILM, ["video", 8])
+    assert film is not None, "this Chromium encodes VP8"
+    data = b64decode(film["file"])
     assert data[:4] == b"\x1a\x45\xdf\xa3"
-    assert made["said"] == sorted(made["said"])
-    seconds = made["ms"] / 8 / 1000
-    shown = page.evaluate(SEEN, [t * seconds for t in made["times"]])
+    assert film["said"] == sorted(film["said"])
+    seconds = film["ms"] / 8 / 1000
+    shown = page.evaluate(SEEN, [t * seconds for t in film["times"]])
     assert shown["size"] == [1280, 720]
     assert shown["s"] == pytest.approx(seconds + 2.5, abs=0.2)
     seen = [picture(frame) for frame in shown["seen"]]
-    for frame, drawn in zip(seen, made["ends"], strict=True):
+    for frame, drawn in zip(seen, film["ends"], strict=True):
         assert np.abs(frame - picture(drawn)).mean() < 6
     assert np.abs(seen[0] - seen[1]).mean() > 2  # another step
-    for caption, written in zip(made["captions"], made["written"], strict=False):
+    for caption, written in zip(film["captions"], film["written"], strict=False):
         assert caption and caption in "".join(written)
-    assert {AXIS_TITLE["query"], AXIS_TITLE["key"]} <= {text for written in made["written"] for text in written}
+    assert {AXIS_TITLE["query"], AXIS_TITLE["key"]} <= {text for written in film["written"] for text in written}
     title, caption = (text.encode() for text in ("Walk of “the”", "Rows → columns."))
     assert element(b"\x7b\xa9", title) in data and element(b"\x44\x87", caption) in data
 
