@@ -12,13 +12,22 @@ from pathlib import Path
 import nbformat
 from nbclient import NotebookClient
 
+RESET = """\
+%reset -f
+__import__("torch").seed()
+__import__("numpy").random.seed()
+__import__("random").seed()
+with __import__("warnings").catch_warnings():
+    pass  # its filters count as changed then, and each warning is given again
+"""
+"""Deletes all names. What is drawn is as random as in a new process; modules and their settings stay."""
 ROOT = Path(__file__).resolve().parents[1]
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 
 
 @contextmanager
 def kernel() -> Iterator[Callable[[Path], nbformat.NotebookNode]]:
-    """Start a kernel that imports this checkout; what is yielded runs a notebook in it, after all names are deleted."""
+    """Start a kernel that imports this checkout; what is yielded runs a notebook in it, after `RESET`."""
     folder = {"metadata": {"path": str(ROOT / "examples")}}
     client = NotebookClient(nbformat.v4.new_notebook(), timeout=120, store_widget_state=False, resources=folder)
     paths = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
@@ -33,7 +42,7 @@ def run(client: NotebookClient, path: Path) -> nbformat.NotebookNode:
     Of a widget only its picture and its repr are kept: without its kernel, a reader has nothing else to show.
     """
     notebook = nbformat.read(path, as_version=4)
-    for cells in ([nbformat.v4.new_code_cell("%reset -f")], notebook.cells):
+    for cells in ([nbformat.v4.new_code_cell(RESET)], notebook.cells):
         client.nb = nbformat.v4.new_notebook(cells=cells)
         client.execute(cleanup_kc=False)
     for cell in notebook.cells:

@@ -34,6 +34,8 @@ def pooled(examples: str) -> Pooled:
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not file.exists():
-            found = pool(built_in_model(), built_in(examples).texts)
-            save_file({"cls": found.cls, "mean": found.mean}, file)
+            vectors = pool(built_in_model(), built_in(examples).texts)
+            unfinished = file.with_suffix(".part")  # a process that is killed while it writes leaves this one
+            save_file({"cls": vectors.cls, "mean": vectors.mean}, unfinished)
+            unfinished.replace(file)
     return Pooled(**load_file(file))

@@ -166,9 +166,10 @@ def test_what_is_not_in_the_vocabulary_is_answered_in_words(searched: str) -> No
 @pytest.mark.parametrize("number", range(5))
 @pytest.mark.parametrize("weights", ["tied", "random"])
 def test_no_text_breaks_a_view(weights: str, number: int) -> None:
-    """Each text in three of the five views, in each of which three of the texts are shown."""
+    """The long text in all five views; each other text in three of them."""
     text = ("<script>alert(1)</script> $x$", "\u202eabc\0", LONG, "😀", "[MASK]")[number]
-    for view in islice(cycle(("each", "one", "near", "bias", "targets")), number, number + 3):
+    views = ("each", "one", "near", "bias", "targets")
+    for view in views if text == LONG else islice(cycle(views), number, number + 3):
         at = opened(text=text, back_view=view, back_weights=weights, q="600", back_scale="100")
         assert "<script>" not in html(at), view
         assert "ids come back" in html(at), view

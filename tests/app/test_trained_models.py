@@ -69,9 +69,13 @@ def test_compare_shows_two_of_its_heads() -> None:
 
 @pytest.mark.parametrize("page", ["", "heads", "transformer", "compare"])
 def test_a_text_that_the_vocabulary_lacks_is_marked_and_the_rest_goes_on(page: str) -> None:
-    """Each text in one of three models; unit tests read any text with the tokens of each task."""
-    texts = ["Zoë said 你好 👋🏽 שלום", "<script>alert(1)</script>", "\x00 **b**", "many words " * 300, "12"]
-    for text, name in zip(texts, cycle(("induction", "numbers", "tagging")), strict=False):
+    """The long text in three models, each other text in one.
+
+    `test_any_text_is_read_and_answered` in tests/unit/training/test_tasks_learning.py reads texts in every task.
+    """
+    names = ("induction", "numbers", "tagging")
+    texts = ("Zoë said 你好 👋🏽 שלום", "<script>alert(1)</script>", "\x00 **b**", "12")
+    for text, name in [*zip(texts, cycle(names), strict=False), *(("many words " * 300, name) for name in names)]:
         at = open_page(page, source="trained", model=name, text=text)
         assert not at.exception, (text, name)
         assert not at.error, (text, name)

@@ -223,7 +223,7 @@ GO = """(address) => {
 
 
 @contextmanager
-def lent(browser: Browser, idle: dict[str, list[Watch]], **options: Any) -> Iterator[Watch]:
+def context_of_file(browser: Browser, idle: dict[str, list[Watch]], **options: Any) -> Iterator[Watch]:
     """Take a context with these options for the tests of a file."""
     waiting = idle.setdefault(repr(sorted(options.items())), [])
     watch = waiting.pop() if waiting else Watch(browser.new_context(viewport=LAPTOP, **options))
@@ -236,14 +236,14 @@ def lent(browser: Browser, idle: dict[str, list[Watch]], **options: Any) -> Iter
 @pytest.fixture(scope="module")
 def watch_of_file(browser: Browser, idle: dict[str, list[Watch]]) -> Iterator[Watch]:
     """A context for `one_page`."""
-    with lent(browser, idle) as watch:
+    with context_of_file(browser, idle) as watch:
         yield watch
 
 
 @pytest.fixture(scope="module")
 def touch_watch_of_file(browser: Browser, idle: dict[str, list[Watch]]) -> Iterator[Watch]:
     """A context for `one_touch_page`."""
-    with lent(browser, idle, has_touch=True) as watch:
+    with context_of_file(browser, idle, has_touch=True) as watch:
         yield watch
 
 

@@ -51,7 +51,7 @@ def filtered(run: Run, heads: list[tuple[np.ndarray, Groups, dict[str, Any]]]) -
     return found
 
 
-def one_filtered(run: Run, weights: np.ndarray, groups: Groups, **more: Any) -> dict[str, Any]:
+def filtered_head(run: Run, weights: np.ndarray, groups: Groups, **more: Any) -> dict[str, Any]:
     """Filter one head in the browser."""
     (shown,) = filtered(run, [(weights, groups, more)])
     return shown
@@ -101,7 +101,7 @@ def test_a_rest_is_better_known_than_the_sum_of_the_others(run: Run) -> None:
     n = 512
     weights = np.full((1, n), 0.02 / (n - 1))
     weights[0, 0] = 0.98
-    shown = one_filtered(run, weights, ([1], [0] + [1] * (n - 1)), special="renormalise")
+    shown = filtered_head(run, weights, ([1], [0] + [1] * (n - 1)), special="renormalise")
     assert np.nansum(shown["at"]) == pytest.approx(1, abs=0.25)  # each weight is only 2.6 steps
     error = 2 * ERROR / 0.02
     assert shown["errors"] == pytest.approx([error], rel=1e-3)
@@ -112,7 +112,7 @@ def test_a_row_that_is_hidden_throughout_is_not_divided_by_nothing(run: Run) -> 
     weights = softmax_rows(0, 3, 4)
     weights[1] = 0
     hidden = [0] * 4 + [1] * 4 + [0] * 4
-    shown = one_filtered(run, weights, ([1] * 3, [0, 1, 1, 1]), special="renormalise", hidden=hidden)
+    shown = filtered_head(run, weights, ([1] * 3, [0, 1, 1, 1]), special="renormalise", hidden=hidden)
     assert np.isnan(shown["at"][1]).all()
     assert shown["at"][[0, 2], 1:].sum(-1) == pytest.approx([1, 1], abs=1e-3)
     assert shown["short"] == 1
@@ -120,7 +120,7 @@ def test_a_row_that_is_hidden_throughout_is_not_divided_by_nothing(run: Run) -> 
 
 def test_masked_cells_are_nowhere(run: Run) -> None:
     weights = softmax_rows(3, 6, 6, causal=True)
-    shown = one_filtered(run, weights, ([1] * 6, [1] * 6), causal=True)
+    shown = filtered_head(run, weights, ([1] * 6, [1] * 6), causal=True)
     assert np.array_equal(np.isnan(shown["at"]), np.triu(np.ones((6, 6), bool), 1))
     assert shown["seen"] == 21
 
@@ -128,7 +128,7 @@ def test_masked_cells_are_nowhere(run: Run) -> None:
 def test_cells_that_a_mask_of_any_shape_hides_are_nowhere(run: Run) -> None:
     weights = softmax_rows(8, 5, 7)
     hidden = np.random.default_rng(8).random((5, 7)) < 0.4
-    shown = one_filtered(run, weights, ([1] * 5, [1] * 7), hidden=hidden.astype(int).ravel().tolist())
+    shown = filtered_head(run, weights, ([1] * 5, [1] * 7), hidden=hidden.astype(int).ravel().tolist())
     assert np.array_equal(np.isnan(shown["at"]), hidden)
     assert shown["at"][~hidden] == pytest.approx(weights[~hidden], abs=ERROR)
     assert shown["seen"] == np.count_nonzero(~hidden)
@@ -137,7 +137,7 @@ def test_cells_that_a_mask_of_any_shape_hides_are_nowhere(run: Run) -> None:
 
 def test_norms_multiply_the_weights_of_their_keys(run: Run) -> None:
     weights, norms = softmax_rows(4, 5, 3), [0.5, 12.0, 3.25]
-    shown = one_filtered(run, weights, ([1] * 5, [1] * 3), norms=norms)
+    shown = filtered_head(run, weights, ([1] * 5, [1] * 3), norms=norms)
     assert shown["at"] == pytest.approx(weights * norms, abs=12 * ERROR)
     assert shown["errors"] == pytest.approx([12 * ERROR] * 5)
 
@@ -253,7 +253,7 @@ def test_a_mean_hides_what_is_hidden_in_any(run: Run) -> None:
 def test_a_row_of_which_less_than_a_thousandth_is_left_is_not_renormalised(run: Run) -> None:
     """Of 65 of 65,535 steps the numbers would be off by a hundredth; of 66 they are shown, and sum to 1."""
     weights = np.array([[65535 - 65, 60, 5], [65535 - 66, 60, 6], [65535, 0, 0]]) / 65535
-    shown = one_filtered(run, weights, ([1, 1, 1], [0, 1, 2]), special="renormalise")
+    shown = filtered_head(run, weights, ([1, 1, 1], [0, 1, 2]), special="renormalise")
     assert shown["short"] == 2
     assert np.isnan(shown["at"][[0, 2]]).all()
     assert shown["at"][1, 1:] == pytest.approx([60 / 66, 6 / 66], abs=1e-6)

@@ -50,6 +50,7 @@ WRITTEN = """() => {
 """Every text that is on the screen, with the size of its type in px."""
 
 RECORD = """(() => {
+  if (window.written) return;
   const pen = CanvasRenderingContext2D.prototype;
   const [fill, clear] = [pen.fillText, pen.clearRect];
   window.written = new Map();
@@ -65,7 +66,7 @@ RECORD = """(() => {
     return fill.call(this, text, ...rest);
   };
 })()"""
-"""Notes what each canvas of the page writes since it was wiped."""
+"""Notes what each canvas of the page writes since it was wiped; evaluated again, it does nothing."""
 
 BEYOND = """() => {
   const main = document.querySelector('[data-testid=stMain]');
@@ -309,19 +310,19 @@ def test_numbers_go_rather_than_shrink_and_rooms_grow_with_type(plain_page: Page
     body = """
       const { numbering } = await import("./board/numbers.ts".replace("./", given.base));
       const type = m.typeFor(given.least);
-      const made = [];
+      const sizes = [];
       for (let width = 4; width < 90; width += 1) {
         const signed = { largest: 13.4, low: -13.4, scale: "signed" };
         for (const panel of [{ largest: 0.9, low: 0, scale: "weights" }, signed]) {
-          made.push([width, numbering(panel, { width, height: width / 1.5 }, type)?.type ?? null]);
+          sizes.push([width, numbering(panel, { width, height: width / 1.5 }, type)?.type ?? null]);
         }
       }
-      return [made, type, m.typeFor(0)];
+      return [sizes, type, m.typeFor(0)];
     """
     given = {"least": 18, "base": "/frontend/"}
-    made, type_, plain = imported(plain_page, served, "core/type.ts", body, given)
-    assert {size >= 18 for _, size in made if size is not None} == {True}
-    assert any(size is None for _, size in made)
+    sizes, type_, plain = imported(plain_page, served, "core/type.ts", body, given)
+    assert {size >= 18 for _, size in sizes if size is not None} == {True}
+    assert any(size is None for _, size in sizes)
     assert (type_["label"], type_["fine"], type_["unit"]) == (18, 18, 1.5)
     assert (plain["label"], plain["fine"], plain["unit"]) == (12, 11, 1)
 

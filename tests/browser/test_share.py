@@ -172,7 +172,9 @@ def check_slides(deck: Presentation, site: str) -> str:
     return str(box.text_frame.paragraphs[0].runs[0].hyperlink.address)
 
 
-def test_all_steps_are_taken_along_as_slides_pages_pictures_and_tikz(page: Page, app_url: str, tmp_path: Path) -> None:
+def test_all_steps_are_taken_along_as_slides_pages_pictures_and_tikz(
+    page: Page, new_context: Contexts, app_url: str, tmp_path: Path
+) -> None:
     page.goto(f"{app_url}/{LINK}")
     settled(page)
     page.locator(".st-key-export button").first.click()
@@ -209,10 +211,10 @@ def test_all_steps_are_taken_along_as_slides_pages_pictures_and_tikz(page: Page,
     check_what_is_said_of_a_failure(page)
 
     page.keyboard.press("Escape")
-    for link in (f"{app_url}/?step=scores", address):
-        page.goto(link)
-        settled(page)
-    np.testing.assert_allclose(np.nan_to_num(matrix(page, "weights")), torchs_weights(), rtol=1e-5, atol=1e-6)
+    other = new_context(color_scheme="dark").new_page()
+    other.goto(address)
+    settled(other)
+    np.testing.assert_allclose(np.nan_to_num(matrix(other, "weights")), torchs_weights(), rtol=1e-5, atol=1e-6)
 
 
 def check_what_is_said_of_a_failure(page: Page) -> None:

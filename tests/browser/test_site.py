@@ -23,10 +23,10 @@ from tests.loaded import built_in_model
 Contexts = Callable[..., BrowserContext]
 WALK = ".walk .attnviz-board"
 HEADS = ".explorer .attnviz-board"
-PARTS = {"bert": slice(2, 4), "forming": slice(2, 4), "mistakes": slice(2)}
-"""Scenes of lessons whose pictures, trainings and models take long"""
+PARTS = {"bert": slice(2, 4), "forming": slice(2, 4)}
+"""Scenes of lessons whose trainings and models take long; tests/unit/export/test_web.py builds all of them"""
 LESSONS = {
-    **{name: shipped()[name] for name in ("attention", "heads", "transformer")},
+    **{name: shipped()[name] for name in ("attention", "heads", "mistakes", "transformer")},
     **{name: replace(shipped()[name], scenes=shipped()[name].scenes[part]) for name, part in PARTS.items()},
     "gallery": gallery_lesson(),
 }

@@ -413,18 +413,18 @@ def small() -> Iterator[WalkPage]:
 
 def test_the_walk_is_a_gif_for_slides(page: Page, small: WalkPage) -> None:
     view = WalkView.open(page, small.url)
-    made = page.evaluate(FILM, ["gif", 16])
-    assert (made["boards"], view.changes) == (1, [])  # the page is as it was
-    data = b64decode(made["file"])
-    assert 50_000 < len(data) < 8_000_000 / 4
+    film = page.evaluate(FILM, ["gif", 16])
+    assert (film["boards"], view.changes) == (1, [])  # the page is as it was
+    data = b64decode(film["file"])
+    assert 50_000 < len(data) < 8_000_000 / 6
     with Image.open(io.BytesIO(data)) as gif:
         assert gif.size == (1280, 720)
         assert gif.info["comment"].decode() == "Walk of “the”\nRows → columns."
         found = [(frame.info["duration"], np.asarray(frame.convert("RGB"))) for frame in ImageSequence.Iterator(gif)]
-    assert sum(duration for duration, _ in found) == pytest.approx(made["ms"] / 16 + 2500, abs=500)
-    assert 25 < len(found) <= made["ms"] / 16 / 100 + 2
-    assert np.abs(found[-1][1].astype(int) - picture(made["ends"][-1])).mean() < 2
-    assert np.abs(picture(made["ends"][0]) - picture(made["ends"][1])).mean() > 2  # another step
+    assert sum(duration for duration, _ in found) == pytest.approx(film["ms"] / 16 + 2500, abs=500)
+    assert 25 < len(found) <= film["ms"] / 16 / 100 + 2
+    assert np.abs(found[-1][1].astype(int) - picture(film["ends"][-1])).mean() < 2
+    assert np.abs(picture(film["ends"][0]) - picture(film["ends"][1])).mean() > 2  # another step
 
 
 def test_a_long_gif_has_four_frames_a_second(run: Run) -> None:
@@ -461,22 +461,22 @@ SEEN = """async (times) => {
 
 def test_the_walk_is_a_video_where_the_browser_can_encode_one(page: Page, small: WalkPage) -> None:
     WalkView.open(page, small.url)
-    made = page.evaluate(FILM, ["video", 8])
-    assert made is not None, "this Chromium encodes VP8"
-    data = b64decode(made["file"])
+    film = page.evaluate(FILM, ["video", 8])
+    assert film is not None, "this Chromium encodes VP8"
+    data = b64decode(film["file"])
     assert data[:4] == b"\x1a\x45\xdf\xa3"
-    assert made["said"] == sorted(made["said"])
-    seconds = made["ms"] / 8 / 1000
-    shown = page.evaluate(SEEN, [t * seconds for t in made["times"]])
+    assert film["said"] == sorted(film["said"])
+    seconds = film["ms"] / 8 / 1000
+    shown = page.evaluate(SEEN, [t * seconds for t in film["times"]])
     assert shown["size"] == [1280, 720]
     assert shown["s"] == pytest.approx(seconds + 2.5, abs=0.2)
     seen = [picture(frame) for frame in shown["seen"]]
-    for frame, drawn in zip(seen, made["ends"], strict=True):
+    for frame, drawn in zip(seen, film["ends"], strict=True):
         assert np.abs(frame - picture(drawn)).mean() < 6
     assert np.abs(seen[0] - seen[1]).mean() > 2  # another step
-    for caption, written in zip(made["captions"], made["written"], strict=False):
+    for caption, written in zip(film["captions"], film["written"], strict=False):
         assert caption and caption in "".join(written)
-    assert {AXIS_TITLE["query"], AXIS_TITLE["key"]} <= {text for written in made["written"] for text in written}
+    assert {AXIS_TITLE["query"], AXIS_TITLE["key"]} <= {text for written in film["written"] for text in written}
     title, caption = (text.encode() for text in ("Walk of “the”", "Rows → columns."))
     assert element(b"\x7b\xa9", title) in data and element(b"\x44\x87", caption) in data
 

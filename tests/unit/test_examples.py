@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from ast import literal_eval
 from base64 import b64decode
 from collections.abc import Callable, Iterator
 from io import BytesIO
@@ -60,6 +61,31 @@ def test_the_outputs_that_a_notebook_keeps_are_those_of_a_run(
     for picture, kept_picture in zip(map(pixels, pictures), map(pixels, kept_pictures), strict=True):
         assert picture.shape == kept_picture.shape, again
         assert np.abs(picture - kept_picture).mean() < 1, again
+
+
+def test_a_notebook_gets_no_random_state_and_no_warning_that_was_given_from_the_one_before(
+    run: Callable[[Path], nbformat.NotebookNode], tmp_path: Path
+) -> None:
+    """A module warns once of the same, however often it is asked; what is drawn after a seed is always the same."""
+    cells = {
+        "before": "import random, numpy, torch\n"
+                  "numpy.random.seed(0), torch.manual_seed(0), random.seed(0)",
+        "after": "import random, numpy, torch\n"
+                 "float(numpy.random.rand()), torch.rand(1).item(), random.random()",
+        "warns": "import random, warnings\n"
+                 "warnings.warn_explicit('said once', UserWarning, 'a', 1, registry=vars(random).setdefault('_', {}))",
+    }  # fmt: skip
+    for name, source in cells.items():
+        nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)]), tmp_path / name)
+    drawn: list[tuple[float, ...]] = []
+    for _ in range(2):
+        run(tmp_path / "before")
+        ((text,), _) = texts_and_pictures(run(tmp_path / "after"))
+        drawn.append(literal_eval(text))
+    assert [one for one, other in zip(*drawn, strict=True) if one == other] == []
+    for _ in range(2):
+        ((text,), _) = texts_and_pictures(run(tmp_path / "warns"))
+        assert "said once" in text
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
