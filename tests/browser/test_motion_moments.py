@@ -449,7 +449,7 @@ def test_what_is_pressed_before_motions_are_here_is_done_when_they_come(run: Run
       return [...seen, looks()];
     """
     found = run("motion/motion.ts", MOTION + EARLY + body)
-    assert found == [[False, "true", False], True, False, [False, "false", True], True, [True, "false", False]]
+    assert found == [[False, "true", False], True, False, [False, None, True], True, [True, None, False]]
 
 
 def test_what_is_pressed_before_motions_are_here_is_not_done_at_another_step_or_after_the_end(run: Run) -> None:
@@ -508,7 +508,7 @@ def test_where_motions_do_not_come_the_picture_stays_whole_and_the_next_step_tri
     plain_page.route("**/motion/motions.ts", lose_the_first)
     found = run("motion/motion.ts", MOTION.replace("await motion.fetch();", "") + EARLY + body)
     plain_page.unroute("**/motion/motions.ts")
-    assert found == [[True, "false", False, 1], [False, "false", True]]
+    assert found == [[True, None, False, 1], [False, None, True]]
 
 
 def test_the_cell_that_is_pinned_is_computed_slowly_until_it_is_shown(run: Run) -> None:

@@ -54,7 +54,7 @@ export class Motion {
     const { root } = this.player;
     const mayPlay = this.isComing && this.shown !== null && this.shown.header.panels.length > 1;
     root.hidden = !this.timeline && !mayPlay;
-    root.setAttribute("aria-busy", String(this.isComing));
+    root.ariaBusy = this.isComing ? "true" : null;
     this.board.element.toggleAttribute("data-plays", Boolean(this.timeline));
   }
 
