@@ -16,43 +16,27 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # with two, a busy neighbour makes torch several times slower
 os.environ["HF_HUB_OFFLINE"] = "1"
 
-from bench import (
-    bertviz_views,
-    blocks,
-    corpus,
-    encoding,
-    first_visit,
-    forward,
-    frames,
-    heads,
-    hostile,
-    load,
-    memory,
-    parts,
-    screen,
-    tasks,
-    training,
-)
+from bench import bertviz_views, corpus, first_visit, forward, frames, heads, load, memory, screen, training
 from bench.apps import PLAIN_SCRIPT, plain
 from bench.table import Row, table
 
-PARTS = (
-    "cold",
-    "visit",
-    "changes",
-    "forward",
-    "heads",
-    "frames",
-    "blocks",
-    "parts",
-    "memory",
-    "load",
-    "hostile",
-    "training",
-    "tasks",
-    "encoding",
-    "corpus",
-)
+PARTS: dict[str, Callable[[argparse.Namespace], Iterator[Row]]] = {
+    "cold": lambda asked: screen.cold_rows(plain(asked.plain)),
+    "visit": lambda _: first_visit.rows(),
+    "changes": lambda asked: screen.change_rows(plain(asked.plain)),
+    "forward": lambda _: forward.rows(),
+    "heads": lambda asked: heads.rows(tuple(asked.tokens), asked.rounds, patient=asked.patient),
+    "frames": lambda _: frames.rows(),
+    "blocks": lambda _: frames.block_rows(),
+    "parts": lambda _: screen.part_rows(),
+    "memory": lambda asked: memory.rows(asked.texts),
+    "load": lambda asked: load.rows(asked.sessions, asked.seconds),
+    "hostile": lambda _: load.hostile_rows(),
+    "training": lambda _: training.rows(),
+    "tasks": lambda _: training.task_rows(),
+    "encoding": lambda _: corpus.encoding_rows(),
+    "corpus": lambda _: corpus.rows(),
+}
 
 
 def main() -> None:
@@ -71,27 +55,9 @@ def main() -> None:
 
     if "heads" in (asked.only or PARTS):
         bertviz_views.prepare()
-    other = plain(asked.plain)
-    measured: dict[str, Callable[[], Iterator[Row]]] = {
-        "cold": lambda: screen.cold_rows(other),
-        "visit": first_visit.rows,
-        "changes": lambda: screen.change_rows(other),
-        "forward": forward.rows,
-        "heads": lambda: heads.rows(tuple(asked.tokens), asked.rounds, patient=asked.patient),
-        "frames": frames.rows,
-        "blocks": blocks.rows,
-        "parts": parts.rows,
-        "memory": lambda: memory.rows(asked.texts),
-        "load": lambda: load.rows(asked.sessions, asked.seconds),
-        "hostile": hostile.rows,
-        "training": training.rows,
-        "tasks": tasks.rows,
-        "encoding": encoding.rows,
-        "corpus": corpus.rows,
-    }
     rows = []
     for name in asked.only or PARTS:
-        for row in measured[name]():
+        for row in PARTS[name](asked):
             rows.append(row)
             sys.stderr.write(f"{row.what}: {row.measured:.2f}\n")
     sys.stdout.write(table(rows) + "\n")

@@ -23,8 +23,7 @@ from typing import Any
 
 from playwright.sync_api import Page
 
-from bench.limits import BrokeError
-from bench.stopwatch import Shown, act, load
+from bench.stopwatch import BrokeError, Shown, act, load
 from tests.browser.server import ROOT
 
 CACHE = Path(os.environ.get("ATTNVIZ_BENCH_CACHE") or Path.home() / ".cache" / "attnviz-bench")

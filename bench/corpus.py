@@ -1,7 +1,11 @@
-"""Statistics of heads over a corpus: batches against single sentences, two processes against one, many against few."""
+"""Many sentences: statistics of heads over them, and their embeddings, in batches and one by one.
+
+The statistics are also measured by two processes against one, and of many sentences against few.
+"""
 
 from __future__ import annotations
 
+import csv
 import time
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
@@ -11,11 +15,14 @@ from tempfile import TemporaryDirectory
 
 import torch
 
+from attnviz.bert.encoding import embed_sentences, token_ids
+from attnviz.bert.search import built_in
 from attnviz.corpus.blocks import Block, Read, sources
 from attnviz.corpus.engines import run_local
 from attnviz.corpus.run import Job, Run
+from attnviz.files import FOLDER
 from attnviz.pretrained import load
-from bench.encoding import reviews
+from attnviz.pretrained.built_in import BuiltInModel
 from bench.table import Row
 
 ALONE, FEW, MANY, MOST = 500, 5_000, 10_000, 100_000
@@ -90,3 +97,33 @@ def _file(folder: Path, texts: list[str], count: int) -> Path:
     file = folder / f"{count}.txt"
     file.write_text("".join(f"{text}\n" for text in islice(cycle(texts), count)), encoding="utf-8")
     return file
+
+
+COUNT, LIMIT = 5_000, 1 / 3
+REVIEWS = ("reviews.csv", "reports.csv")
+
+
+def encoding_rows() -> Iterator[Row]:
+    """Measure short sentences, and some that are half as long again; seconds are processor time of one thread."""
+    torch.set_num_threads(1)
+    model = load("minilm")
+    assert isinstance(model, BuiltInModel)
+    for name, sentences in (("the built-in text", list(built_in().sentences)), ("reviews and reports", reviews())):
+        texts = list(islice(cycle(sentences), COUNT))
+        mean = sum(map(len, token_ids(model, texts))) / COUNT
+        yield _against_one_by_one(model, f"{name}, {mean:.0f} tokens each", texts)
+
+
+def _against_one_by_one(model: BuiltInModel, name: str, texts: list[str]) -> Row:
+    embed_sentences(texts[:64], model=model)  # warm
+    first = _processor(lambda: embed_sentences(texts, model=model))
+    alone = _processor(lambda: [embed_sentences([text], model=model) for text in texts])
+    second = _processor(lambda: embed_sentences(texts, model=model))
+    what = f"{COUNT:,} sentences of {name}, embedded in batches (peer: one by one)"
+    return Row(what, alone, (first + second) / 2, LIMIT, "s")
+
+
+def reviews() -> list[str]:
+    """Return the texts of all reviews and reports."""
+    files = (FOLDER / "assets" / "bert" / name for name in REVIEWS)
+    return [row["text"] for file in files for row in csv.DictReader(file.read_text(encoding="utf-8").splitlines())]

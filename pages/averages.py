@@ -21,6 +21,7 @@ def ways() -> None:
 
 shell.begin("averages")
 with side_bar.settings():
-    controls.averages_controls()
+    controls.token_controls()
+    controls.seed()
 shell.text()
 ways()

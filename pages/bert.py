@@ -4,9 +4,8 @@ import streamlit as st
 
 from attnviz.runtime.lock import page_lock
 from attnviz.ui import shell, side_bar, state
-from attnviz.ui.bert.files import EXPORTS
-from attnviz.ui.bert.parts import open_part
-from attnviz.ui.long_work import failures_shown
+from attnviz.ui.bert.parts import EXPORTS, open_part
+from attnviz.ui.caches import failures_shown
 
 EVERY = 0.4  # seconds between two looks at what is computed meanwhile
 

@@ -4,28 +4,28 @@ import streamlit as st
 
 from attnviz.tokens import NoTokensError
 from attnviz.ui import shell, side_bar, state
-from attnviz.ui.compare import controls
-from attnviz.ui.compare.panes import A, B, choose_default, link_keys
+from attnviz.ui.compare import panes
+from attnviz.ui.compare.panes import A, B
 from attnviz.ui.messages import starting
 
 shell.begin("compare")
 shell.text()
-choose_default()
+panes.choose_default()
 presets = st.container()
 with side_bar.settings():
-    darkening = controls.shared()
-row = controls.panes()
-left = controls.choose(A, row)
-controls.take_most_different(left)
-right = controls.choose(B, row)
+    darkening = panes.shared()
+row = st.container(key="panes", horizontal=True, gap="small")
+left = panes.choose(A, row)
+panes.take_most_different(left)
+right = panes.choose(B, row)
 with presets:  # after the choices, because it highlights the current preset
-    controls.presets()
-    controls.sentences()
-    controls.show_most_different(left, right)
+    panes.presets()
+    panes.sentences()
+    panes.show_most_different(left, right)
 with starting("compare"):
     from attnviz.ui.compare.view import show
 try:
     show(left, right, darkening)
 except NoTokensError as error:
     st.info(str(error))
-state.end(link_keys())
+state.end(panes.link_keys())

@@ -20,11 +20,13 @@ from tests.browser.contexts import (  # noqa: F401
     idle,
     new_context,
     one_page,
+    one_touch_page,
     page,
     plain,
     plain_page,
     pytest_runtest_makereport,
     still_page,
+    touch_watch_of_file,
     watch_of_file,
 )
 from tests.slow import function_of, slow_tests
@@ -90,6 +92,13 @@ def imports_stay_frozen() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(gc, "unfreeze", lambda: None)
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def folder_of_the_run(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Tell `tests.loaded` of a folder that all processes of this run share."""
+    base = tmp_path_factory.getbasetemp()
+    os.environ["TESTS_SHARED"] = str(base.parent if "PYTEST_XDIST_WORKER" in os.environ else base)
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Runs code as `python -c` does where nobody can import attnviz, without importing torch and transformers each time.
+"""Runs code as `python -c` does, mostly where attnviz can't be imported, without importing torch and transformers anew.
 
 A process of its own imports the packages that take long (`SLOW`), and forks for each run: what a script does to them,
 to the environment or to other modules ends with its fork.
@@ -25,14 +25,16 @@ SLOW = (
     "import numpy, safetensors.torch, torch, torch._dynamo, torch.nn.functional",  # all optimisers import _dynamo
     "from transformers import AutoModel, AutoTokenizer, BertModel",
 )
+ROOT = Path(__file__).resolve().parents[1]
 FILE = "import runpy, sys\ndel sys.argv[0]\nrunpy.run_path(sys.argv[0], run_name='__main__')"
 """Runs the script that the first argument names"""
 
 
 def run_alone(
-    code: str, *arguments: str | Path, cwd: Path, on_warning: str = "default", timeout: float = 240
-) -> subprocess.CompletedProcess[str]:
-    """Run code where nobody can import attnviz.
+    code: str, *arguments: str | Path, cwd: Path, on_warning: str = "default", timeout: float = 240,
+    has_attnviz: bool = False,
+) -> subprocess.CompletedProcess[str]:  # fmt: skip
+    """Run code in a process of its own.
 
     Args:
         code: what stands after `python -c`.
@@ -40,6 +42,7 @@ def run_alone(
         cwd: the folder in which it runs.
         on_warning: what stands after `python -W`; what the packages in `SLOW` warn of on import is not seen.
         timeout: seconds, after which the run has failed.
+        has_attnviz: whether this checkout can be imported.
 
     Returns:
         The exit status, and what was printed.
@@ -49,6 +52,7 @@ def run_alone(
         asked = {
             "code": code, "arguments": names, "cwd": str(cwd), "on_warning": on_warning,
             "environment": dict(os.environ), "files": [out.name, err.name], "timeout": timeout,
+            "root": str(ROOT) if has_attnviz else "",
         }  # fmt: skip
         status = _ask(asked)
         if status == -signal.SIGALRM:
@@ -98,7 +102,7 @@ def _serve(asked: Iterable[str], answers: IO[str]) -> None:
 
 def _run(
     code: str, arguments: list[str], cwd: str, on_warning: Any, environment: dict[str, str],
-    files: list[str], timeout: float,
+    files: list[str], timeout: float, root: str,
 ) -> int:  # fmt: skip
     """Run code in this process, which ends then, or which an alarm ends; return its exit status."""
     signal.setitimer(signal.ITIMER_REAL, timeout)
@@ -108,6 +112,9 @@ def _run(
     os.environ.update(environment)
     os.chdir(cwd)
     sys.argv, sys.path = ["-c", *arguments], ["", *sys.path]
+    if root:
+        del sys.modules["attnviz"]
+        sys.path.insert(1, root)
     warnings.resetwarnings()
     warnings.simplefilter(on_warning)
     try:

@@ -17,7 +17,6 @@ from attnviz.trace.model import feed_forward_widths
 if TYPE_CHECKING:
     from attnviz.pretrained import PretrainedModel
     from attnviz.pretrained.described import WeightlessModel
-    from attnviz.trace.model import Description
 
 PARTS = (
     "token embeddings", "other embeddings", "attention", "feed-forward", "norms", "pooler", "language head", "other",
@@ -88,34 +87,17 @@ def configuration_of(model: PretrainedModel | WeightlessModel) -> Configuration:
     """Return a model's configuration. Its parameters are counted, not computed from its sizes."""
     from attnviz.pretrained.described import VOCABULARY, WeightlessModel
 
-    if isinstance(model, WeightlessModel):
-        return _configuration(
-            model.name, model.description, VOCABULARY, most_tokens=MAX_POSITIONS, positions=MAX_POSITIONS,
-            adds_positions=True,
-        )  # fmt: skip
-    from attnviz.bert.table import table_of
+    described = model.description
+    if not isinstance(model, WeightlessModel):
+        from attnviz.bert.table import table_of
 
-    table = table_of(model)
-    return _configuration(
-        model.name, model.description, len(table.weight), most_tokens=model.max_tokens, positions=table.positions,
-        adds_positions=model.has_positions, outputs=model.head_outputs, tokens=table.weight.numel(),
-    )  # fmt: skip
-
-
-def _configuration(
-    name: str,
-    described: Description,
-    vocabulary: int,
-    *,
-    most_tokens: int,
-    positions: int | None,
-    adds_positions: bool | None,
-    outputs: int | None = None,
-    tokens: int | None = None,
-) -> Configuration:
-    """Return the configuration of a described model; `tokens` are the numbers in its table of tokens, if not V · C."""
+        table = table_of(model)
+        vocabulary, tokens, positions = len(table.weight), table.weight.numel(), table.positions
+        most_tokens, adds_positions, outputs = model.max_tokens, model.has_positions, model.head_outputs
+    else:
+        vocabulary, tokens, positions = VOCABULARY, VOCABULARY * described.width, MAX_POSITIONS
+        most_tokens, adds_positions, outputs = MAX_POSITIONS, True, None
     counted = dict(described.parameters)
-    tokens = vocabulary * described.width if tokens is None else tokens
     pooler = described.width * (described.width + 1)
     other = counted.pop("other", 0)
     counts = {
@@ -129,7 +111,7 @@ def _configuration(
     widths = feed_forward_widths(described.sizes, described.width) if described.sizes else ()
     stated = () if described.feed_forward is None else (described.feed_forward,)
     return Configuration(
-        name=name, vocabulary=vocabulary, width=described.width,
+        name=model.name, vocabulary=vocabulary, width=described.width,
         feed_forward=tuple(sorted({*(widths or stated)})),
         positions=positions, heads=next(iter(described.layers.values()))[1], head_size=described.head_size,
         heads_and_sizes=described.heads_and_sizes, layers=sum(described.depths[kind] for kind in stacks),

@@ -9,13 +9,15 @@ Shapes: N texts, B texts of a batch, T tokens, C model width.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import torch
 from torch import Tensor
 
 if TYPE_CHECKING:
     from attnviz.pretrained.built_in import BuiltInModel
+
+T = TypeVar("T")
 
 BATCH = 32
 SENTENCE_TOKENS = 256
@@ -40,14 +42,17 @@ def embed_sentences(
         texts: the texts to embed; of longer ones, only the first `SENTENCE_TOKENS` tokens.
         model: the built-in model; loaded if None.
         batch: maximum texts in a batch.
-        progress: as in `hidden_states`.
+        progress: called after each batch with the number of texts that are done; if it raises, the work ends.
 
     Raises:
         ModelError: the built-in model is not installed.
         ValueError: `batch` is below 1.
     """
     if model is None:
-        model = _loaded()
+        from attnviz.pretrained.built_in import BuiltInModel
+        from attnviz.pretrained.described import find_folder
+
+        model = BuiltInModel(find_folder())
     embeddings, done = torch.empty(len(texts), model.description.width), 0
     for places, embedded in sentence_batches(model, token_ids(model, texts, SENTENCE_TOKENS), batch):
         embeddings[places] = embedded
@@ -58,12 +63,7 @@ def embed_sentences(
 
 
 def hidden_states(
-    model: BuiltInModel,
-    texts: Sequence[str],
-    *,
-    batch: int = BATCH,
-    max_tokens: int | None = None,
-    progress: Callable[[int], object] | None = None,
+    model: BuiltInModel, texts: Sequence[str], *, batch: int = BATCH, max_tokens: int | None = None
 ) -> list[Tensor]:
     """Return the last hidden states of each text, (T, C) each, [CLS] first and [SEP] last, in the order of the texts.
 
@@ -72,19 +72,14 @@ def hidden_states(
         texts: the texts to read; an empty one is [CLS] [SEP].
         batch: maximum texts in a batch; batches of long texts are smaller.
         max_tokens: longer texts are cut; None means as many as the model takes.
-        progress: called after each batch with the number of texts that are done; if it raises, the work ends.
 
     Raises:
         ValueError: `batch` is below 1, or `max_tokens` too small for [CLS] and [SEP].
     """
     states: list[Tensor] = [torch.empty(0)] * len(texts)
-    done = 0
     for places, lengths, hidden in _batches(model, token_ids(model, texts, max_tokens), batch):
         for place, length, padded in zip(places, lengths.tolist(), hidden, strict=True):
             states[place] = padded[:length].clone()  # a view would keep the padding in memory
-        done += len(places)
-        if progress is not None:
-            progress(done)
     return states
 
 
@@ -121,8 +116,12 @@ def token_ids(model: BuiltInModel, texts: Sequence[str], max_tokens: int | None 
     limit = model.max_tokens if max_tokens is None else max_tokens
     if limit < 2:
         raise ValueError(f"max_tokens is {limit}; it must be at least 2")
-    whole = (model.tokenize(text).ids for text in texts)
-    return [ids if len(ids) <= limit else (*ids[: limit - 1], ids[-1]) for ids in whole]
+    return [cut(model.tokenize(text).ids, limit) for text in texts]
+
+
+def cut(tokens: tuple[T, ...], limit: int) -> tuple[T, ...]:
+    """Return at most `limit` tokens; the last one, [SEP], stays."""
+    return tokens if len(tokens) <= limit else (*tokens[: limit - 1], tokens[-1])
 
 
 def places_by_length(lengths: Sequence[int], heads: int, batch: int = BATCH) -> Iterator[list[int]]:
@@ -156,10 +155,3 @@ def _batches(
         with torch.no_grad():  # not inference_mode: a classifier may be trained on the result
             hidden = model.padded_forward(texts, [[0] * len(text) for text in texts])
         yield places, torch.tensor(list(map(len, texts))), hidden
-
-
-def _loaded() -> BuiltInModel:
-    from attnviz.pretrained.built_in import BuiltInModel
-    from attnviz.pretrained.described import find_folder
-
-    return BuiltInModel(find_folder())

@@ -34,9 +34,6 @@ class EmbeddingAndOutput(ShortRepr):
     embedding: Chunks
     output: Chunks
 
-    def _summary(self) -> Iterator[str]:
-        yield "tied" if self.embedding is self.output else "independent"
-
 
 def tied(weight: Tensor, *, is_unit: bool = False) -> EmbeddingAndOutput:
     """Return an embedding table, (V, C), as both layers; with `is_unit`, each row is divided by its length."""
@@ -115,9 +112,6 @@ class TokenExtremes(ShortRepr, ArraysSize):
     log_sum: float
     """log Σ exp(logit) over all V, if the layer reads a vector of zeros"""
 
-    def _summary(self) -> Iterator[str]:
-        yield f"by {self.by}"
-
     @property
     def differ(self) -> bool:
         """Whether the layer favours any token, beyond float32 rounding."""
@@ -171,9 +165,6 @@ class RoundTrip(ShortRepr):
     """(T,): log Σ exp(scale · logit) over all V"""
     scale: float
     """What the logits are multiplied by before the softmax"""
-
-    def _summary(self) -> Iterator[str]:
-        yield f"{int(self.returns.sum())} of {len(self.ids)} tokens come back"
 
     @property
     def nbytes(self) -> int:
@@ -252,9 +243,6 @@ class Neighbours(ShortRepr, ArraysSize):
     products: Tensor
     """(N,): dot products"""
 
-    def _summary(self) -> Iterator[str]:
-        yield f"of id {self.token}"
-
 
 @torch.inference_mode()
 def neighbours(token: int, ends: EmbeddingAndOutput) -> Neighbours:
@@ -282,9 +270,6 @@ class Operands(ShortRepr, ArraysSize):
     """(C,): the token's embedding"""
     rows: Tensor
     """(K, C): the rows of the output layer that belong to its candidates"""
-
-    def _summary(self) -> Iterator[str]:
-        yield f"{len(self.rows)} candidates"
 
 
 @torch.inference_mode()

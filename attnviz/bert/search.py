@@ -24,7 +24,7 @@ import sentencex
 import torch
 from torch import Tensor
 
-from attnviz.bert.encoding import SENTENCE_TOKENS, hidden_states, sentence_batches, token_ids
+from attnviz.bert.encoding import SENTENCE_TOKENS, cut, hidden_states, sentence_batches, token_ids
 from attnviz.files import FOLDER
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.reprs import ArraysSize, ShortRepr
@@ -82,7 +82,7 @@ def _sentences(text: str) -> Iterator[str]:
     for paragraph in _paragraphs(text):
         for sentence in _segments(paragraph):
             for piece in _cut(" ".join(sentence.split()), LONGEST):
-                if _says_something(piece):
+                if any(character.isalnum() or unicodedata.category(character) == "So" for character in piece):
                     yield piece
 
 
@@ -125,10 +125,6 @@ def _cut(text: str, longest: int) -> Iterator[str]:
         yield text[start:end].strip()
         start = end
     yield text[start:].strip()
-
-
-def _says_something(sentence: str) -> bool:
-    return any(character.isalnum() or unicodedata.category(character) == "So" for character in sentence)
 
 
 K1, B = 1.5, 0.75
@@ -305,29 +301,21 @@ def build(model: BuiltInModel, text: Sentences) -> Iterator[int | Index]:
     for start in range(0, len(text), READ_AT_ONCE):
         ids += token_ids(model, text.sentences[start : start + READ_AT_ONCE])
         yield 0
-    cut = sum(len(tokens) > SENTENCE_TOKENS for tokens in ids)
-    read = [
-        tokens if len(tokens) <= SENTENCE_TOKENS else (*tokens[: SENTENCE_TOKENS - 1], tokens[-1]) for tokens in ids
-    ]
     embeddings, done = torch.empty(len(text), model.description.width), 0
-    for places, embedded in sentence_batches(model, read):
+    for places, embedded in sentence_batches(model, [cut(tokens, SENTENCE_TOKENS) for tokens in ids]):
         embeddings[places] = embedded
         done += len(places)
         yield done
     words = WordIndex(text.sentences)
     yield done
-    yield Index(text, embeddings, words, Plane.of(embeddings), cut)
+    longer = sum(len(tokens) > SENTENCE_TOKENS for tokens in ids)
+    yield Index(text, embeddings, words, Plane.of(embeddings), longer)
 
 
 def token_similarity(model: BuiltInModel, query: str, hit: str) -> TokenSimilarity:
     """Compare the tokens of two sentences, each cut to the tokens that an embedding reads."""
     hidden = hidden_states(model, [query, hit], max_tokens=SENTENCE_TOKENS)
     unit = [torch.nn.functional.normalize(states, dim=-1) for states in hidden]
-    labels = [_labels(model, text, len(states)) for text, states in zip((query, hit), hidden, strict=True)]
+    labels = [cut(model.tokenize(text).labels, SENTENCE_TOKENS) for text in (query, hit)]
     of_sentences = float(torch.cosine_similarity(hidden[0].mean(0), hidden[1].mean(0), dim=0))
     return TokenSimilarity((unit[0] @ unit[1].T).clamp(-1, 1), labels[0], labels[1], of_sentences)
-
-
-def _labels(model: BuiltInModel, text: str, count: int) -> tuple[str, ...]:
-    labels = model.tokenize(text).labels
-    return labels if len(labels) == count else (*labels[: count - 1], labels[-1])

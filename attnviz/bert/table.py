@@ -5,7 +5,7 @@ Shapes: V rows, C the width of a row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from weakref import WeakKeyDictionary
 
@@ -35,9 +35,6 @@ class EmbeddingTable(ShortRepr):
     """The text of ids, without special tokens"""
     positions: int | None
     """Rows of the table of positions that are added to the tokens' rows; None if there is none, or none is known"""
-
-    def _summary(self) -> Iterator[str]:
-        yield f"{len(self.pieces):,} tokens"
 
     def containing(self, text: str) -> tuple[str, ...]:
         """Return the labels of entries that contain a text, the shortest ones first."""

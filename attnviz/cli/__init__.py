@@ -1,4 +1,4 @@
-"""The command line, `attnviz <command>`: each command is a module with `add_parser` and `run`.
+"""The command line, `attnviz <command>`: each module adds one or more commands by `add_parser`.
 
 Without a command, it starts the app, as `attnviz start` does; options alone are those of `start`. Commands import heavy
 modules only when they run, so that `--help` is fast.
@@ -7,6 +7,7 @@ modules only when they run, so that `--help` is fast.
 from __future__ import annotations
 
 import argparse
+import shlex
 import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -78,6 +79,19 @@ def run_checked(
         return failed(f"{error.filename or out}: {error.strerror or 'it can’t be used'}", 1)
     except ValueError as error:
         return failed(str(error), 2)
+
+
+def command_line(*words: str, **options: object) -> str:
+    """Return `python -m attnviz` with these words and options.
+
+    None and False leave an option out, True is one without a value, and a list has several values.
+    """
+    parts = ["python", "-m", "attnviz", *words]
+    for name, value in options.items():
+        if value is not None and value is not False:
+            values = [] if value is True else value if isinstance(value, list) else [value]
+            parts += [f"--{name.replace('_', '-')}", *map(str, values)]
+    return shlex.join(parts)
 
 
 @contextmanager

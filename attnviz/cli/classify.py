@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from typing import Any
 
-from attnviz.cli import add_output_options, run_checked
+from attnviz.cli import add_output_options, command_line, run_checked
 
 NAMES = ("classifier", "agent")
 ABOUT = """Train one of the two linear layers on the frozen built-in model that ship with the app, and write it as one
@@ -67,9 +66,5 @@ def _make(arguments: argparse.Namespace) -> int:
 
 def _command(arguments: argparse.Namespace) -> str:
     """Return the command that makes the same layer."""
-    words = ["python", "-m", "attnviz", "classify", arguments.name]
-    options = {"features": arguments.features, "steps": arguments.steps, "learning-rate": arguments.learning_rate}
-    words += [word for name, value in options.items() if value is not None for word in (f"--{name}", str(value))]
-    words += ["--tanh"] * arguments.tanh
-    words += ["--seed", str(arguments.seed)] if arguments.seed else []
-    return shlex.join(words)
+    options = {"features": arguments.features, "steps": arguments.steps, "learning_rate": arguments.learning_rate}
+    return command_line("classify", arguments.name, **options, tanh=arguments.tanh, seed=arguments.seed or None)

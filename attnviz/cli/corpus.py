@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Any
 
-from attnviz.cli import INTERRUPTED, failed, run_checked, wish_to_stop
+from attnviz.cli import INTERRUPTED, command_line, failed, run_checked, wish_to_stop
 
 if TYPE_CHECKING:
-    from attnviz.corpus.blocks import Block, Read, Source
+    from attnviz.corpus.blocks import Block, Read
     from attnviz.corpus.run import Job, Run
 
 ENGINES = ("local", "ray")
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _read(arguments: argparse.Namespace) -> int:
     from attnviz.corpus.blocks import sources
-    from attnviz.corpus.run import Job
+    from attnviz.corpus.run import Job, Run
 
     job = Job(arguments.model, arguments.batch, arguments.pairs_every, arguments.lines)
     quoted = arguments.quote
@@ -68,7 +68,9 @@ def _read(arguments: argparse.Namespace) -> int:
     files = sources(arguments.files, quoted)
     engine = _engine(arguments, job)
     checkpoint = arguments.out.with_name(f"{arguments.out.name}.checkpoint")
-    corpus_run = _begin(job, files, checkpoint, anew=arguments.restart)
+    # A run goes on from its checkpoint, if there is one.
+    resumes = checkpoint.exists() and not arguments.restart
+    corpus_run = Run.resume(checkpoint, job, files) if resumes else Run(job, files)
     is_done, lines_before = False, corpus_run.lines
     try:
         with wish_to_stop() as is_stopped:
@@ -97,13 +99,6 @@ def _engine(arguments: argparse.Namespace, job: Job) -> Callable[[Iterator[Block
     return lambda blocks: run_ray(
         job, blocks, actors=arguments.processes, gpus=arguments.gpus, address=arguments.address
     )
-
-
-def _begin(job: Job, files: Sequence[Source], checkpoint: Path, *, anew: bool) -> Run:
-    """Return a run that continues from the checkpoint, if there is one."""
-    from attnviz.corpus.run import Run
-
-    return Run.resume(checkpoint, job, files) if checkpoint.exists() and not anew else Run(job, files)
 
 
 def _fold_all(
@@ -173,11 +168,8 @@ def _report(corpus_run: Run) -> str:
 
 def _command(arguments: argparse.Namespace) -> str:
     """Return the command that computes the same, with file names without folders."""
-    words = ["python", "-m", "attnviz", "corpus", *(file.name for file in arguments.files)]
-    words += ["--model", arguments.model]
-    for name, usual in (("batch", 32), ("pairs_every", 64), ("lines", 512), ("name", ""), ("licence", "")):
-        value = getattr(arguments, name)
-        words += [] if value == usual else [f"--{name.replace('_', '-')}", str(value)]
-    if arguments.quote is not None:
-        words += ["--quote", *(file.name for file in arguments.quote)]
-    return shlex.join(words)
+    usual = {"batch": 32, "pairs_every": 64, "lines": 512, "name": "", "licence": ""}
+    changed = {name: value for name in usual if (value := getattr(arguments, name)) != usual[name]}
+    quoted = None if arguments.quote is None else [file.name for file in arguments.quote]
+    files = (file.name for file in arguments.files)
+    return command_line("corpus", *files, model=arguments.model, **changed, quote=quoted)

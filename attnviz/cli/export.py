@@ -121,7 +121,10 @@ def _write_all(
                 bar.set_postfix_str(f"{job.stem} {kind}")
                 try:
                     files = exporter.make(job, exporter.walk(job.view), kind, steps)
-                    written += _save(arguments.out, files)
+                    arguments.out.mkdir(parents=True, exist_ok=True)
+                    for name, content in files.items():
+                        (arguments.out / name).write_bytes(content)
+                    written += len(files)
                 except refusals as error:
                     refused.append(f"{job.stem}, {kind}: {error}")
                 except OSError as error:
@@ -132,13 +135,6 @@ def _write_all(
     if not arguments.quiet:
         sys.stdout.write(f"{written} files in {arguments.out.resolve()}\n")
     return 1 if refused else 0
-
-
-def _save(folder: Path, files: dict[str, bytes]) -> int:
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, content in files.items():
-        (folder / name).write_bytes(content)
-    return len(files)
 
 
 def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], list[int], list[int]]:

@@ -1,33 +1,42 @@
-"""`python -m attnviz train`: trains a model and writes it to a file."""
+"""The files of trained models: `python -m attnviz train` writes one, `measure` measures them again, and `record` writes
+a training that ships with the app, so that visitors need not wait."""
 
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attnviz.cli import INTERRUPTED, add_output_options, failed, run_checked, wish_to_stop
+from attnviz.cli import INTERRUPTED, add_output_options, command_line, failed, run_checked, wish_to_stop
 from attnviz.training.series import SHIPPED
 
 if TYPE_CHECKING:
-    from attnviz.trained.card import AboutFiles
+    from attnviz.trained.card import AboutFiles, Card
     from attnviz.trained.making import ModelTraining
+    from attnviz.training.plan import Plan
     from attnviz.training.settings import TrainingSettings
     from attnviz.training.tasks.task import Result
 
 SETTINGS = ("steps", "seed", "learning_rate")
 """The settings of a training that are options"""
+FILES = ("text", "train_file", "test_file")
+"""The options that name what a model learns from"""
 
-ABOUT = """Train one of the models that ship with the app, and write it as one safetensors file with its card. Ctrl-C
+TRAIN = """Train one of the models that ship with the app, and write it as one safetensors file with its card. Ctrl-C
 stops after the step and leaves a checkpoint, from which --resume goes on as if nothing had happened."""
+MEASURE = """Measure loss, accuracy and heads of trained models, or of the last weights of recorded trainings, on all
+that they were not trained on, and write them into the files and their cards. The weights stay as they are."""
+RECORD = """Train as the page Train does by default, and write losses, evaluations and some snapshots to one safetensors
+file, with its card beside it."""
 
 
 def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
-    """Add this command to the command line."""
-    parser = subparsers.add_parser("train", help="train a model that pages can show", description=ABOUT)
+    """Add these commands to the command line."""
+    from attnviz.trained.recorded import NAMES
+
+    parser = subparsers.add_parser("train", help="train a model that pages can show", description=TRAIN)
     add = parser.add_argument
     add("name", choices=SHIPPED, help=f"one of {', '.join(SHIPPED)}", metavar="name")
     add("--text", type=Path, metavar="FILE", help="the text that chargpt learns from: UTF-8, up to 5 MB")
@@ -46,6 +55,17 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     add("--threads", type=int, default=1, metavar="N", help="threads of torch; few suit small models (%(default)s)")
     add_output_options(parser, "the model")
     parser.set_defaults(run=run)
+    parser = subparsers.add_parser("measure", help="correct the cards of trained models", description=MEASURE)
+    add = parser.add_argument
+    add("files", nargs="+", type=Path, metavar="file", help="safetensors files that train or record has written")
+    add("--text", type=Path, metavar="FILE", help="the text that a model learned from, if it is not the built-in one")
+    add("--train-file", type=Path, metavar="FILE", help="what a model that learned from files was trained on")
+    add("--test-file", type=Path, metavar="FILE", help="and what it is tested on")
+    parser.set_defaults(run=run_measure)
+    parser = subparsers.add_parser("record", help="record a training, with its snapshots", description=RECORD)
+    parser.add_argument("name", choices=NAMES, help=f"one of {', '.join(NAMES)}", metavar="name")
+    add_output_options(parser, quiet="no report")
+    parser.set_defaults(run=run_record)
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -56,13 +76,8 @@ def run(arguments: argparse.Namespace) -> int:
     from attnviz.training.tagged.files import TaggedError
     from attnviz.training.text.subject import TextError
 
-    return run_checked(
-        _make, arguments, CheckpointError, DivergedError, BadUploadError, TextError, TaggedError, ModelError
-    )
-
-
-def _make(arguments: argparse.Namespace) -> int:
-    return _train(_begin(arguments), arguments)
+    refusals = (CheckpointError, DivergedError, BadUploadError, TextError, TaggedError, ModelError)
+    return run_checked(lambda arguments: _train(_begin(arguments), arguments), arguments, *refusals)
 
 
 def _begin(arguments: argparse.Namespace) -> ModelTraining:
@@ -118,9 +133,6 @@ def _train(making: ModelTraining, arguments: argparse.Namespace) -> int:
     """Make the steps, and write the model, or the checkpoint if Ctrl-C stops it."""
     from tqdm import tqdm
 
-    from attnviz.files import write_atomically
-    from attnviz.trained.card import as_file
-
     steps, first = making.training_data.plan.training.steps, making.trainer.step
     with tqdm(total=steps, initial=first, unit="step", disable=arguments.quiet) as bar, wish_to_stop() as is_stopped:
 
@@ -138,8 +150,7 @@ def _train(making: ModelTraining, arguments: argparse.Namespace) -> int:
         return failed(f"stopped after {making.trainer.step} of {steps} steps; {again} goes on from there", INTERRUPTED)
     data, card = making.finish(_command(arguments, making.training_data.plan.training))
     out = arguments.out
-    write_atomically(out, data)
-    write_atomically(out.with_suffix(".json"), as_file(making.training_data.plan, card))
+    _write(out, data, making.training_data.plan, card)
     making.checkpoint.unlink(missing_ok=True)
     if not arguments.quiet:
         sys.stdout.write(f"{out}: loss {card.loss:.4f}, accuracy {card.accuracy:.2%} on held-out sequences\n")
@@ -165,12 +176,78 @@ def _command(arguments: argparse.Namespace, training: TrainingSettings) -> str:
     from attnviz.training.series import plan_of
 
     usual = plan_of(arguments.name).training
-    words = ["python", "-m", "attnviz", "train", arguments.name]
-    if arguments.text is not None:
-        words += ["--text", arguments.text.name]
-    if arguments.train_file is not None:
-        words += ["--train-file", arguments.train_file.name, "--test-file", arguments.test_file.name]
-    for name in SETTINGS:
-        value = getattr(training, name)
-        words += [] if value == getattr(usual, name) else [f"--{name.replace('_', '-')}", str(value)]
-    return shlex.join(words)
+    files = {name: file.name for name in FILES if (file := getattr(arguments, name)) is not None}
+    values = {name: getattr(training, name) for name in SETTINGS}
+    changed = {name: value for name, value in values.items() if value != getattr(usual, name)}
+    return command_line("train", arguments.name, **files, **changed)
+
+
+def run_measure(arguments: argparse.Namespace) -> int:
+    """Measure. Exit codes: 0 done, 1 a file can't be used."""
+    import torch
+
+    from attnviz.pretrained.names import ModelError
+    from attnviz.tokens.tokenizers import BadUploadError
+    from attnviz.training.text.subject import TextError
+
+    torch.set_num_threads(1)
+    for file in arguments.files:
+        try:
+            _measure(file, arguments.text, files_of(arguments))
+        except (ModelError, BadUploadError, TextError, ValueError) as error:
+            return failed(f"{file}: {error}", 1)
+        except OSError as error:
+            return failed(f"{error.filename or file}: {error.strerror or 'it can’t be used'}", 1)
+    return 0
+
+
+def _measure(file: Path, text: Path | None, files: tuple[Path, Path] | None) -> None:
+    from attnviz.trained.files import read
+    from attnviz.trained.making import measured, measured_recording
+    from attnviz.trained.recorded import is_recording
+    from attnviz.trained.recorded import read as read_recording
+    from attnviz.trained.recorded import write as write_recording
+
+    if is_recording(file):
+        recording = measured_recording(read_recording(file))
+        data, plan, card = write_recording(recording), recording.plan, recording.card
+    else:
+        saved = read(file.read_bytes())
+        data, card = measured(saved, text, files)
+        plan = saved.plan
+    _write(file, data, plan, card)
+    sys.stdout.write(f"{file}: loss {card.loss:.4f}, accuracy {card.accuracy:.2%} on all that it was not trained on\n")
+
+
+def run_record(arguments: argparse.Namespace) -> int:
+    """Record. Exit codes: 0 done, 1 the file can't be written or the loss diverged, 2 wrong usage."""
+    from attnviz.training.loop import DivergedError
+
+    return run_checked(_record, arguments, DivergedError)
+
+
+def _record(arguments: argparse.Namespace) -> int:
+    import torch
+
+    from attnviz.trained.making import record
+    from attnviz.trained.recorded import write
+
+    torch.set_num_threads(1)
+    recording, out = record(arguments.name), arguments.out
+    data = write(recording)
+    _write(out, data, recording.plan, recording.card)
+    kept, last = len(recording.view.snapshots), recording.view.evaluations[-1]
+    if not arguments.quiet:
+        sys.stdout.write(
+            f"{out}: {len(data):,} bytes, {kept} snapshots, loss {last.loss:.4f}, accuracy {last.accuracy:.2%}\n"
+        )
+    return 0
+
+
+def _write(file: Path, data: bytes, plan: Plan, card: Card) -> None:
+    """Write the file of a model or a recorded training, and its card beside it."""
+    from attnviz.files import write_atomically
+    from attnviz.trained.card import as_file
+
+    write_atomically(file, data)
+    write_atomically(file.with_suffix(".json"), as_file(plan, card))

@@ -62,11 +62,7 @@ def align(first: Sequence[Hashable], second: Sequence[Hashable]) -> Alignment:
             i, j = i - 1, j - 1
             places.append((i, j, first[i] != second[j]))
     places.reverse()
-    return Alignment(
-        tuple(place[0] for place in places),
-        tuple(place[1] for place in places),
-        tuple(place[2] for place in places),
-    )
+    return Alignment(*zip(*places, strict=True))
 
 
 def expand(matrix: npt.NDArray[Any], rows: Sequence[int], columns: Sequence[int]) -> npt.NDArray[np.float32]:

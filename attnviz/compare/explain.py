@@ -36,27 +36,14 @@ def _norm(cell: tree.Indexed) -> Expression:
     return tree.Root(_over_cells(tree.Power(cell, _TWO)))
 
 
-_MEAN = tree.Row(
-    (
-        tree.Product(
-            (tree.Fraction(_ONE, _N), _over_cells(tree.Absolute(tree.Sum((_A, tree.Negative(_B)))))),
-            "none",
-        ),
-        tree.Product((tree.Text("over the "), _N, tree.Text(" cells that both have")), "none"),
-    )
-)
+_GAPS = _over_cells(tree.Absolute(tree.Sum((_A, tree.Negative(_B)))))
+_WHERE = tree.Product((tree.Text("over the "), _N, tree.Text(" cells that both have")), "none")
+_MEAN = tree.Row((tree.Product((tree.Fraction(_ONE, _N), _GAPS), "none"), _WHERE))
 _HALF_OF_BOTH = tree.Product((_HALF, tree.Sum((tree.Symbol("p"), tree.Symbol("q")))), "none")
-_DIVERGENCE = tree.Row(
-    (
-        tree.Sum((_half_divergence("p"), _half_divergence("q"))),
-        tree.Relation("=", (tree.Symbol("m"), _HALF_OF_BOTH)),
-    ),
-    comma=True,
-)
-_COSINE = tree.Fraction(
-    _over_cells(tree.Product((_A, _B), "none")),
-    tree.Product((_norm(_A), _norm(_B)), "none"),
-)
+_MIDDLE = tree.Relation("=", (tree.Symbol("m"), _HALF_OF_BOTH))
+_DIVERGENCE = tree.Row((tree.Sum((_half_divergence("p"), _half_divergence("q"))), _MIDDLE), comma=True)
+_NORMS = tree.Product((_norm(_A), _norm(_B)), "none")
+_COSINE = tree.Fraction(_over_cells(tree.Product((_A, _B), "none")), _NORMS)
 
 DIVERGENCE = "Jensen-Shannon divergence"
 DIVERGENCE_TITLE = "bits"
@@ -80,11 +67,12 @@ SOURCES = (
     "Fischer 1974)."
 )
 
-_SAME_BECAUSE = {
-    ("scale", "scores"): "The scale comes after the scores.",
-    ("mask", "scores"): "The mask comes after the scores.",
-    ("mask", "scaled"): "The mask comes after the scaling.",
+_SAME_BECAUSE: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("scale", "scores"): ("The scale comes after the scores.",),
+    ("mask", "scores"): ("The mask comes after the scores.",),
+    ("mask", "scaled"): ("The mask comes after the scaling.",),
 }
+"""Why a step is the same if only one setting differs, by setting and step"""
 
 
 def notice(
@@ -107,7 +95,8 @@ def notice(
         return AnnotatedText("A and B have no cell in common, so there is nothing to subtract.")
     if distance.largest == 0:
         where = "every cell" if distance.cells == comparison.difference.size else "every cell that both have"
-        return AnnotatedText.joined([f"A and B are equal in {where}.", *_reason_equal(comparison.quantity, differs)])
+        pair = (*differs, comparison.quantity)
+        return AnnotatedText.joined([f"A and B are equal in {where}.", *_SAME_BECAUSE.get(pair, ())])
     if comparison.divergence is not None and np.isfinite(comparison.divergence).any():
         first = _largest_row_change(comparison, comparison.divergence, queries, keys)
     else:
@@ -140,10 +129,6 @@ def place(queries: Sequence[str], keys: Sequence[str], at: tuple[int, int]) -> t
     """Return the names of a cell's row and column, each with a mark for what it names."""
     row, column = at
     return named(name(queries, row), row=row), named(name(keys, column), column=column)
-
-
-def _reason_equal(quantity: str, differs: Collection[str]) -> list[str]:
-    return [why for (setting, step), why in _SAME_BECAUSE.items() if [*differs] == [setting] and step == quantity]
 
 
 def _largest_row_change(

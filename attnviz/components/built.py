@@ -11,7 +11,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -24,32 +23,24 @@ PATH = "/attnviz/modules/"
 """Where the server offers the files of components"""
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """A kind of component: its style sheet in `frontend/`. Its script has the kind's name."""
-
-    styles: str
-    page_styles: str = ""
-    """The name in `PAGE_STYLES` of the style sheet of what stands in the page, beside the shadow root; "" if none"""
-
-
 KINDS = {
-    "compare": Kind("compare/compare.css"),
-    "explorer": Kind("heads/explorer.css"),
-    "export_view": Kind("export/view.css"),
-    "generation": Kind("generation/generation.css"),
-    "matrix": Kind("matrix/matrix.css"),
-    "model_series": Kind("model_series/model_series.css"),
-    "lecture": Kind("page/lecture.css"),
-    "share": Kind("page/share.css"),
-    "training": Kind("training/training.css"),
-    "transformer": Kind("page/transformer.css", page_styles="chart"),
-    "walk": Kind("page/walk.css", page_styles="chart"),
+    "compare": "compare/compare.css",
+    "explorer": "heads/explorer.css",
+    "export_view": "export/view.css",
+    "generation": "generation/generation.css",
+    "matrix": "matrix/matrix.css",
+    "model_series": "model_series/model_series.css",
+    "lecture": "page/lecture.css",
+    "share": "page/share.css",
+    "training": "training/training.css",
+    "transformer": "page/transformer.css",
+    "walk": "page/walk.css",
 }
-PAGE_STYLES = {"chart": "chart/chart.css"}
-"""Style sheets that the page itself needs, in `frontend/`"""
+"""The kinds of components, each with its style sheet in `frontend/`; its script has the kind's name"""
+PAGE_STYLES = {"transformer": "chart", "walk": "chart"}
+"""By kind: the style sheet of what stands in the page, beside the shadow root"""
 
-_SHEETS = {name: kind.styles for name, kind in KINDS.items()} | PAGE_STYLES
+_SHEETS = {**KINDS, "chart": "chart/chart.css"}
 
 
 def page_script(kind: str) -> str:

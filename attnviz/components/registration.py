@@ -11,7 +11,7 @@ import streamlit as st
 from streamlit.components.v2.types import ComponentRenderer
 from streamlit.errors import StreamlitAPIException
 
-from attnviz.components.built import KINDS, folder, needed_by
+from attnviz.components.built import PAGE_STYLES, folder, needed_by
 from attnviz.components.payload import write_payload
 
 
@@ -36,7 +36,7 @@ def mount(
     """
     loaded = {
         "component": component, "modules": folder(), "needed": needed_by(component),
-        "page_styles": KINDS[component].page_styles,
+        "page_styles": PAGE_STYLES.get(component, ""),
     }  # fmt: skip
     _browser_side()(data=write_payload({**header, **loaded}, arrays), key=key, **callbacks)
 

@@ -11,6 +11,7 @@ SOURCES = Path(__file__).parent / "frontend"
 
 _IMPORT = re.compile(r'^@import url\("([\w./-]+\.css)"\);\n', re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/\n?", re.DOTALL)
+_INDENT = re.compile(r"^ +", re.MULTILINE)
 
 
 @cache
@@ -28,7 +29,7 @@ def styles(entry: str, root: Path = SOURCES) -> str:
         seen.add(file)
         if not file.is_file() or not file.is_relative_to(root.resolve()):
             raise ValueError(f"{file.name} is not a style sheet of the browser side")
-        text = _COMMENT.sub("", file.read_text(encoding="utf-8"))
+        text = _INDENT.sub("", _COMMENT.sub("", file.read_text(encoding="utf-8")))
         whole = _IMPORT.sub(lambda match: read((file.parent / match[1]).resolve()), text)
         if "@import" in whole or "url(" in whole:
             raise ValueError(f"{file.name} loads a file in a way that is not known")

@@ -102,10 +102,10 @@ def sources(paths: Sequence[Path], quoted: Collection[Path] | None = None) -> li
     for path in paths:
         digest, size, lines = hashlib.sha256(), 0, 0
         with path.open("rb") as file:
-            for line in _lines(file):
-                digest.update(line.data)
-                size += len(line.data)
-                lines += line.ends
+            for piece, ends in _lines(file):
+                digest.update(piece)
+                size += len(piece)
+                lines += ends
         is_quoted = quoted is None or path in quoted
         files.append(Source(str(path.resolve()), size, lines, digest.hexdigest(), is_quoted))
     if len({source.path for source in files}) < len(files):
@@ -123,9 +123,9 @@ def blocks(files: Sequence[Source], lines: int = LINES) -> Iterator[Block]:
     for index, source in enumerate(files):
         with Path(source.path).open("rb") as file:
             start, size, first, count = 0, 0, 1, 0
-            for line in _lines(file):
-                size += len(line.data)
-                count += line.ends
+            for piece, ends in _lines(file):
+                size += len(piece)
+                count += ends
                 if count == lines:
                     yield Block(number, index, source.path, start, size, first, count, source.quoted)
                     number, start, size, first, count = number + 1, start + size, 0, first + count, 0
@@ -168,23 +168,15 @@ def _decoded(data: bytes | None) -> tuple[str, str]:
     return text, "" if text else EMPTY_LINE
 
 
-class _Piece(NamedTuple):
-    """A line, or a piece of one that is too long."""
-
-    data: bytes
-    ends: bool
-    """Whether this is the end of the line"""
-
-
-def _lines(file: BinaryIO) -> Iterator[_Piece]:
-    """Yield the lines of a file, with too long lines in pieces, so that memory use is bounded."""
+def _lines(file: BinaryIO) -> Iterator[tuple[bytes, bool]]:
+    """Yield the lines of a file, too long ones in pieces to bound memory use, each with whether a line ends there."""
     previous = b""
     while piece := file.readline(LONGEST + 1):
         if previous:
-            yield _Piece(previous, previous.endswith(b"\n"))
+            yield previous, previous.endswith(b"\n")
         previous = piece
     if previous:
-        yield _Piece(previous, True)  # the last line of a file may have no line end
+        yield previous, True  # the last line of a file may have no line end
 
 
 def _whole_lines(block: Block) -> Iterator[bytes | None]:

@@ -21,7 +21,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
 from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
@@ -173,8 +172,7 @@ class Actor:
 
         begun = ray.get(self._attempts.begin.remote(block.number))
         if begun > MOST_ATTEMPTS:
-            last = block.first_line + block.lines - 1
-            return EngineError(f"{begun - 1} actors ended at lines {block.first_line:,} to {last:,} of {block.path}.")
+            return EngineError(f"{begun - 1} actors ended at {_place(block)}.")
         try:
             if self._reader is None:  # not in __init__, because Ray would hide the reason of a failure
                 self._reader = self._job.reader(self._device)
@@ -207,17 +205,20 @@ def run_ray(
         raise ValueError(f"{actors} actors: there must be at least 1")
     if gpus < 0:
         raise ValueError(f"a share of {gpus} of a GPU: it can't be negative")
-    with _connected(address, actors):
-        from ray.exceptions import RayError
+    try:
+        with connected(address, processors=actors or processors(), store_bytes=STORE_BYTES):
+            from ray.exceptions import RayError
 
-        actors = actors or _processors()
-        _quiet()
-        rest = iter(blocks)
-        try:
-            while window := list(islice(rest, max(WINDOW, WINDOW_AN_ACTOR * actors))):
-                yield from _read_on_cluster(job, window, min(actors, len(window)), gpus)
-        except RayError as error:
-            raise EngineError(f"Ray gave up: {first_line(error)}") from error
+            actors = actors or _processors()
+            _quiet()
+            rest = iter(blocks)
+            try:
+                while window := list(islice(rest, max(WINDOW, WINDOW_AN_ACTOR * actors))):
+                    yield from _read_on_cluster(job, window, min(actors, len(window)), gpus)
+            except RayError as error:
+                raise EngineError(f"Ray gave up: {first_line(error)}") from error
+    except ClusterError as error:
+        raise EngineError(str(error)) from error
 
 
 def _read_on_cluster(job: Job, blocks: list[Block], actors: int, gpus: float) -> Iterator[Read]:
@@ -261,16 +262,6 @@ def unpacked(row: bytes) -> Read:
     if isinstance(read, Exception):
         raise read
     return read
-
-
-@contextmanager
-def _connected(address: str | None, actors: int | None) -> Iterator[None]:
-    """Connect to a cluster, or start Ray on this machine."""
-    try:
-        with connected(address, processors=actors or processors(), store_bytes=STORE_BYTES):
-            yield
-    except ClusterError as error:
-        raise EngineError(str(error)) from error
 
 
 def _quiet() -> None:

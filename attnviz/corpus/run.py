@@ -55,10 +55,6 @@ class Job:
             model.bert.to(device)
         return Reader(model, batch=self.batch, pairs_every=self.pairs_every)
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the settings as plain values."""
-        return asdict(self)
-
 
 FORMAT = 2
 """The format version of checkpoints; other versions can't be read"""
@@ -140,7 +136,7 @@ class Run:
         """
         header = {
             "format": FORMAT,
-            "job": self.job.to_json(),
+            "job": asdict(self.job),
             "sources": [asdict(source) for source in self.sources],
             "problems": {"counts": self.problems.counts, "named": self.problems.named},
             "first": self.first,

@@ -204,58 +204,14 @@ class CorpusStatistics:
 
     def edges(self, measure: str) -> npt.NDArray[np.float64]:
         """Return the bounds of the bins of a measure, (`KEPT_BINS` + 1,), in its unit."""
-        return edges_of(measure)
+        edges: npt.NDArray[np.float64] = histogram(NAMES.index(measure), 1).axes[1].edges
+        return edges[:: BINS // KEPT_BINS]
 
     def share_below(self, layer: int, head: int, measure: str, value: float) -> float:
         """Return the share of sentences with a value below this; linear within a bin; NaN if there are no sentences."""
         counts = self.histograms[layer, head, self.measures.index(measure)]
         below = np.concatenate([[0], np.cumsum(counts)])
         return float(np.interp(value, self.edges(measure), below) / below[-1]) if below[-1] else float("nan")
-
-
-def edges_of(measure: str) -> npt.NDArray[np.float64]:
-    """Return the bounds of the bins of a finished histogram, (`KEPT_BINS` + 1,)."""
-    edges: npt.NDArray[np.float64] = histogram(NAMES.index(measure), 1).axes[1].edges
-    return edges[:: BINS // KEPT_BINS]
-
-
-def finished(
-    sums: Mapping[str, npt.NDArray[np.int64]],
-    histograms: Sequence[Counts],
-    strongest: Strongest,
-    labels: tuple[str, ...],
-    numbers: tuple[int, ...],
-) -> CorpusStatistics:
-    """Compute the statistics from sums (see `HeadStatistics`); `numbers` are the model's own numbers of the layers."""
-    shape = sums["count"].shape
-    share = _ratio(amount(sums["sum"]), sums["count"])
-    squares = _ratio(amount(sums["square"]), sums["count"])
-    counts: npt.NDArray[np.int64] = np.stack([counted.view() for counted in histograms], 1).reshape(*shape, BINS)
-    return CorpusStatistics(
-        sentences=int(sums["sentences"]),
-        tokens=int(sums["tokens"]),
-        measures=NAMES,
-        count=sums["count"].copy(),
-        mean=share * SCALES,
-        std=np.sqrt(np.maximum(squares - share**2, 0)) * SCALES,
-        quantiles=np.stack(
-            [_quantiles(counts[:, :, n], counted.axes[1].edges) for n, counted in enumerate(histograms)], 2
-        ),
-        histograms=counts.reshape(*shape, KEPT_BINS, -1).sum(-1),
-        uniform=_ratio(amount(sums["uniform"]), sums["uniform_count"]) * SCALES,
-        labels=labels,
-        label_count=sums["label"].copy(),
-        offsets=OFFSETS,
-        offset_count=sums["offset_count"].copy(),
-        offset_mean=_ratio(amount(sums["offset"]), sums["offset_count"]),
-        parts=PARTS,
-        part_count=sums["part_count"].copy(),
-        part_mean=_ratio(amount(sums["part"]), sums["part_count"][:, None]),
-        pair_count=int(sums["pair_count"]),
-        divergence=_ratio(amount(sums["pair"]), sums["pair_count"]),
-        strongest=strongest,
-        numbers=numbers,
-    )
 
 
 def _quantiles(counts: npt.NDArray[np.int64], edges: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
@@ -395,7 +351,36 @@ class HeadStatistics:
 
     def finish(self) -> CorpusStatistics:
         """Return means, standard deviations, quantiles and shares."""
-        return finished(self.sums, self.histograms, self.strongest, LABELS, self.numbers)
+        sums, histograms = self.sums, self.histograms
+        shape = sums["count"].shape
+        share = _ratio(amount(sums["sum"]), sums["count"])
+        squares = _ratio(amount(sums["square"]), sums["count"])
+        counts: npt.NDArray[np.int64] = np.stack([counted.view() for counted in histograms], 1).reshape(*shape, BINS)
+        return CorpusStatistics(
+            sentences=int(sums["sentences"]),
+            tokens=int(sums["tokens"]),
+            measures=NAMES,
+            count=sums["count"].copy(),
+            mean=share * SCALES,
+            std=np.sqrt(np.maximum(squares - share**2, 0)) * SCALES,
+            quantiles=np.stack(
+                [_quantiles(counts[:, :, n], counted.axes[1].edges) for n, counted in enumerate(histograms)], 2
+            ),
+            histograms=counts.reshape(*shape, KEPT_BINS, -1).sum(-1),
+            uniform=_ratio(amount(sums["uniform"]), sums["uniform_count"]) * SCALES,
+            labels=LABELS,
+            label_count=sums["label"].copy(),
+            offsets=OFFSETS,
+            offset_count=sums["offset_count"].copy(),
+            offset_mean=_ratio(amount(sums["offset"]), sums["offset_count"]),
+            parts=PARTS,
+            part_count=sums["part_count"].copy(),
+            part_mean=_ratio(amount(sums["part"]), sums["part_count"][:, None]),
+            pair_count=int(sums["pair_count"]),
+            divergence=_ratio(amount(sums["pair"]), sums["pair_count"]),
+            strongest=self.strongest,
+            numbers=self.numbers,
+        )
 
     def settings(self) -> dict[str, int | bool | tuple[int, ...] | list[tuple[Place, str]]]:
         """Return the values that `from_arrays` needs in addition to the arrays, for JSON."""

@@ -8,9 +8,20 @@ from functools import cache, partial
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal
 
-from attnviz.document.checks import ARRAYS, OF_HEAD, check_header, check_held, check_numbers
 from attnviz.document.texts import step_texts
-from attnviz.document.value import Axis, Document, Header, Reference, StepText, read_only
+from attnviz.document.value import (
+    ARRAYS,
+    OF_HEAD,
+    Axis,
+    Document,
+    Header,
+    Reference,
+    StepText,
+    check_header,
+    check_held,
+    check_numbers,
+    read_only,
+)
 from attnviz.formatting import scale_label
 from attnviz.measures.thumbnails import hidden_thumbnail
 from attnviz.trace.matrices import find_matrix, heads_matrix, matrix

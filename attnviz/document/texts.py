@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from attnviz.steps import Step
-    from attnviz.trace.layer import LayerTrace, OutputProjection, Projection
+    from attnviz.trace.layer import LayerTrace, LinearMap, Projection
     from attnviz.trace.walk import Walk
 
 SETTINGS = 64
@@ -73,7 +73,7 @@ def settings_of(walks: Sequence[Walk]) -> Hashable:
     )  # fmt: skip
 
 
-def _map(projection: Projection | OutputProjection) -> tuple[Hashable, ...]:
+def _map(projection: Projection | LinearMap) -> tuple[Hashable, ...]:
     return _shape(projection.weight), projection.bias is None
 
 

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from attnviz.annotated_text import AnnotatedText
 from attnviz.compare import explain
 from attnviz.compare.alignment import GAP, Alignment
-from attnviz.compare.matrices import Comparison, align_tokens, compare, joined_labels, measure_distance
+from attnviz.compare.matrices import Comparison, align_tokens, compare, encode, joined_labels, measure_distance
 from attnviz.figures.colour_limit import colour_limit, darkened_limit, end_text
 from attnviz.figures.style import matrix_text
 from attnviz.formatting import power_of_ten
@@ -95,18 +95,43 @@ class HeadComparison:
         masks = [(head.layer.mask, head.layer.scale) for head in self.heads if head.layer.mask.kind != "none"]
         return " or ".join(dict.fromkeys(power_of_ten(mask.hidden_value(scale)) for mask, scale in masks)) or "−∞"
 
-    def header(self, *, stretch: bool | None) -> dict[str, Any]:
-        """Return the header that the component reads with the matrices (see `components.compare`), without a pin."""
+    def payload(self, *, stretch: bool | None) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+        """Return what the component Compare reads: its header, all but the pin and the focus, and the matrices encoded.
+
+        The header has `trace` (an id: equal ids have equal numbers), `panels` (name, title, role, low, high, scale of
+        each matrix), `labels` (of the aligned rows, "query", and columns, "key"), `own` (for "a" and "b" and each
+        axis, the label at each aligned position or null), `hidden` (what a hatched cell of an aligned token means, or
+        null), `alt` (the text alternative) and `ranges` (of encoded matrices: see `compare.matrices.encode`).
+        """
         masked = STEPS[self.comparison.quantity].masked_value and self._hidden()
-        return {
+        encoded = {name: encode(matrix) for name, matrix in self.matrices().items()}
+        header = {
             "trace": self.digest(stretch=stretch),
             "quantity": self.comparison.quantity,
-            "panels": _panels(self.comparison, self.titles, stretch=stretch),
+            "panels": self._panels(stretch=stretch),
             "labels": self.labels,
             "own": {side.name: side.own_labels() for side in self.sides},
             "hidden": f"{masked} (masked)" if masked else None,
             "alt": describe(self.comparison, self.titles),
+            "ranges": {name: ends for name, (_, ends) in encoded.items()},
         }
+        return header, {name: array for name, (array, _) in encoded.items()}
+
+    def _panels(self, *, stretch: bool | None) -> list[dict[str, Any]]:
+        """Return the panels: A and B share a colour domain; the difference has its own, centred at 0."""
+        both, weights = self.comparison, STEPS[self.comparison.quantity].is_distribution
+        end = colour_limit(both.a, both.b)
+        high = end if not weights else self.darkened_limit if darkens(stretch, self.keys) else 1.0
+        shared = {"role": "attention", "low": 0.0 if weights else -end, "high": high,
+                  "scale": "weights" if weights else "signed"}  # fmt: skip
+        # What changes most is what a difference shows, so its colours end there.
+        largest = float(np.abs(both.difference[np.isfinite(both.difference)]).max(initial=0.0)) or 1.0
+        panels = [{"name": name, "title": text, **shared} for name, text in zip("ab", self.titles, strict=True)]
+        panels.append({"name": "difference", "title": "A − B", "low": -largest, "high": largest, "scale": "signed"})
+        if both.divergence is not None:
+            shown = {"name": "divergence", "title": explain.DIVERGENCE_TITLE}
+            panels.append({**shown, "low": 0.0, "high": 1.0, "scale": "weights"})
+        return panels
 
     def digest(self, *, stretch: bool | None) -> str:
         """Return a digest of the picture without its pin."""
@@ -126,7 +151,8 @@ class HeadComparison:
     @property
     def darkened_limit(self) -> float:
         """The weight at which the colours of A and B end when they are darkened; 1 if darkening changes nothing."""
-        return _darkened_limit(self.comparison)
+        weights = STEPS[self.comparison.quantity].is_distribution
+        return darkened_limit(self.comparison.a, self.comparison.b) if weights else 1.0
 
     @property
     def keys(self) -> int:
@@ -173,36 +199,6 @@ def title(side: Side, other: Side, keys: Alignment) -> str:
     return full_title if len(full_title) <= LONGEST_TITLE else f"{full_title[: LONGEST_TITLE - 1]}…"
 
 
-def _darkened_limit(compared: Comparison) -> float:
-    weights = STEPS[compared.quantity].is_distribution
-    return darkened_limit(compared.a, compared.b) if weights else 1.0
-
-
-def _panels(compared: Comparison, names: Sequence[str], *, stretch: bool | None) -> list[dict[str, Any]]:
-    """Return the panels: A and B share a colour domain; the difference has its own, centred at 0."""
-    end, end_of_difference = colour_limit(compared.a, compared.b), _largest(compared.difference)
-    weights = STEPS[compared.quantity].is_distribution
-    high = end if not weights else _darkened_limit(compared) if darkens(stretch, compared.a.shape[1]) else 1.0
-    shared = {"role": "attention", "low": 0.0 if weights else -end, "high": high,
-              "scale": "weights" if weights else "signed"}  # fmt: skip
-    panels = [
-        {"name": "a", "title": names[0], **shared},
-        {"name": "b", "title": names[1], **shared},
-        {
-            "name": "difference",
-            "title": "A − B",
-            "low": -end_of_difference,
-            "high": end_of_difference,
-            "scale": "signed",
-        },
-    ]
-    if compared.divergence is not None:
-        panels.append(
-            {"name": "divergence", "title": explain.DIVERGENCE_TITLE, "low": 0.0, "high": 1.0, "scale": "weights"}
-        )
-    return panels
-
-
 def describe(compared: Comparison, names: Sequence[str]) -> str:
     """Return the alternative text of the picture."""
     matrices = zip((*names, "A − B"), (compared.a, compared.b, compared.difference), strict=True)
@@ -224,11 +220,6 @@ def _word(choice: Choice, name: str) -> str:
     if name == "mask":
         return "causal mask" if value == "causal" else "its own mask" if choice.source.has_own_scale else "no mask"
     return str(value) if name == "kind" else f"{name} {value}"
-
-
-def _largest(matrix: npt.NDArray[Any]) -> float:
-    """Return where the colours of a difference end: what changes most is what it shows."""
-    return float(np.abs(matrix[np.isfinite(matrix)]).max(initial=0.0)) or 1.0
 
 
 def _placed(labels: Sequence[str], places: Sequence[int]) -> list[str | None]:

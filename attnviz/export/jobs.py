@@ -51,15 +51,14 @@ class Job:
             if kind == "svg":
                 names += [f"{self.stem}-{i:02d}-{step}.svg" for i, step in enumerate(self.steps, 1) if step in steps]
             else:
-                names.append(
-                    self.web_file if kind == WEB else f"{self.stem}{NUMBERS.get(kind) or FORMATS[kind].suffix}"
-                )
+                names.append(self.file(kind))
         return names
 
-    @property
-    def web_file(self) -> str:
-        """The name of the web page."""
-        return f"{self.stem}.html" if self.page == START else f"{self.stem}-{self.page}.html"
+    def file(self, kind: str) -> str:
+        """Return the name of the file of a format that is one file."""
+        if kind == WEB:
+            return f"{self.stem}.html" if self.page == START else f"{self.stem}-{self.page}.html"
+        return f"{self.stem}{NUMBERS.get(kind) or FORMATS[kind].suffix}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,9 +139,9 @@ class Exporter:
             NoStepError: the attention has none of these steps.
         """
         if kind == WEB:
-            return {job.web_file: write_page(make_page(job.page, job.view, self.resources))}
+            return {job.file(kind): write_page(make_page(job.page, job.view, self.resources))}
         if kind in NUMBERS:
-            return {f"{job.stem}{NUMBERS[kind]}": self._numbers(job.view, walk, kind)}
+            return {job.file(kind): self._numbers(job.view, walk, kind)}
         file_format = FORMATS[kind]
         file_format.check(walk)
         steps = [name for name in steps_of(walk) if name in steps]
@@ -151,7 +150,7 @@ class Exporter:
         pages = sheets(walk, steps, self.theme if file_format.themed else LIGHT_THEME)
         if kind == "svg":
             return {f"{job.stem}-{name}": content for name, content in svg_files(pages, bare=self.bare).items()}
-        return {f"{job.stem}{file_format.suffix}": file_format.write(pages)}
+        return {job.file(kind): file_format.write(pages)}
 
     def _numbers(self, view: View, walk: Walk, kind: str) -> bytes:
         from attnviz.export import numbers
@@ -159,9 +158,7 @@ class Exporter:
         from attnviz.export.code.recipes import walk_cells
 
         if kind == "csv":
-            tokens = walk.query_tokens
-            about = {"of": walk.name, "text": tokens.text, "second_text": tokens.pair, "link": walk.link}
-            return numbers.csv_zip(walk, [walk.head], about)
+            return numbers.csv_zip(walk, [walk.head])
         if kind == "npz":
             return numbers.npz(walk, [walk.head])
         cells = walk_cells(self._shown(view), walk, self.resources)

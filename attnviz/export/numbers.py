@@ -14,13 +14,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from torch import Tensor
 
 from attnviz.export.csv_files import protected
 from attnviz.figures.style import AXIS_TITLE, ROWS_AND_COLUMNS
 from attnviz.steps import OF_HEAD, PARTS
-from attnviz.trace.layer import LayerTrace
-from attnviz.trace.matrices import AXES
+from attnviz.trace.matrices import AXES, QKV, find_matrix, heads_matrix
 from attnviz.trace.walk import Walk
 
 Array = npt.NDArray[np.float32]
@@ -60,38 +58,20 @@ def collect(walk: Walk, heads: Sequence[int]) -> dict[str, Array]:
     Raises:
         IndexError: the layer does not have one of the heads.
     """
-    quantities: dict[str, Tensor | None] = dict.fromkeys(QUANTITIES)
-    if walk.parts is not None:
-        quantities["token_embeddings"], quantities["positions"] = walk.parts
     layer, chosen = walk.layer, list(heads)
-    quantities["embeddings"] = layer.query_input
-    quantities["embeddings_k"] = None if layer.key_input is layer.query_input else layer.key_input
-    quantities |= _maps(layer, chosen)
     steps = layer.all_heads()
-    quantities |= {name: getattr(steps, name)[chosen] for name in OF_HEAD}
-    quantities["concat"], quantities["output"] = steps.concat, layer.output()
-    if walk.block is not None:
-        quantities["embeddings"] = walk.block.x
-        quantities |= {
-            name: matrix if matrix.ndim > 1 else matrix[None] for name, matrix in walk.block.matrices.items()
-        }
-    return {name: tensor.detach().float().numpy() for name, tensor in quantities.items() if tensor is not None}
-
-
-def _maps(layer: LayerTrace, heads: list[int]) -> dict[str, Tensor | None]:
-    """Return the known weights and biases of the projections."""
-    quantities: dict[str, Tensor | None] = {}
-    for name, projection in (layer.projections or {}).items():
-        letter = "U" if projection.kind == "positions" else "W"
-        quantities[f"{letter}_{name}"] = None if projection.weight is None else projection.weight[heads]
-        quantities[f"b_{name}"] = None if projection.bias is None else projection.bias[heads][:, None]
-    if layer.output_projection is not None:
-        bias = layer.output_projection.bias
-        quantities["W_output"], quantities["b_output"] = (
-            layer.output_projection.weight,
-            None if bias is None else bias[None],
-        )
-    return quantities
+    of_heads = {name: getattr(steps, name) for name in OF_HEAD}
+    of_heads |= {name: heads_matrix(layer, name) for name in (f"{letter}_{of}" for letter in "WUb" for of in QKV)}
+    quantities = {name: None if tensor is None else tensor[chosen] for name, tensor in of_heads.items()}
+    quantities["concat"] = steps.concat
+    quantities["embeddings_k"] = None if layer.key_input is layer.query_input else layer.key_input
+    for name in QUANTITIES.keys() - quantities.keys():
+        quantities[name] = find_matrix(walk, name)
+    return {
+        name: (tensor if len(AXES[name]) > 1 else tensor.unsqueeze(-2)).detach().float().numpy()
+        for name in QUANTITIES
+        if (tensor := quantities[name]) is not None
+    }
 
 
 def npz(walk: Walk, heads: Sequence[int]) -> bytes:
@@ -113,11 +93,11 @@ def npz(walk: Walk, heads: Sequence[int]) -> bytes:
     return buffer.getvalue()
 
 
-def csv_zip(walk: Walk, heads: Sequence[int], about: Mapping[str, Any]) -> bytes:
+def csv_zip(walk: Walk, heads: Sequence[int]) -> bytes:
     """Return a ZIP with one CSV per quantity of `collect`; with several heads, a folder per head.
 
-    `about.json` contains `about` and lists the files with their axes. Numbers have all digits of a float32; a masked
-    cell is -inf, or the number that the mask fills in.
+    `about.json` says what they are of, and lists the files with their axes. Numbers have all digits of a float32; a
+    masked cell is -inf, or the number that the mask fills in.
 
     Raises:
         TooManyNumbersError: there are more than MAX_CSV_CELLS numbers.
@@ -134,7 +114,11 @@ def csv_zip(walk: Walk, heads: Sequence[int], about: Mapping[str, Any]) -> bytes
                 "columns": QUANTITIES[name][1],
                 "shape": array.shape,
             }
-        facts = {**about, "axes": ROWS_AND_COLUMNS, "heads": list(heads), "scale": walk.layer.scale, "files": listed}
+        tokens = walk.query_tokens
+        facts = {
+            "of": walk.name, "text": tokens.text, "second_text": tokens.pair, "link": walk.link,
+            "axes": ROWS_AND_COLUMNS, "heads": list(heads), "scale": walk.layer.scale, "files": listed,
+        }  # fmt: skip
         archive.writestr("about.json", json.dumps(facts, indent=2))
     return buffer.getvalue()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import Any
 
-from attnviz.figures.plots import Spec, base
+from attnviz.figures.plots import ABOVE, Spec, axis, figure
 from attnviz.figures.style import Palette
 
 Head = tuple[int, int]
@@ -48,16 +48,11 @@ def against(
     if len(crossed) <= NUMBERED:
         names = [f"{layer} · {head}" for layer, head in (places[n] for n in crossed)]
         marks |= {"mode": "markers+text", "text": names, "textposition": "top center"}
-    grid_line = {"gridcolor": palette.rule, "automargin": True, "zeroline": False, "fixedrange": True}
-    layout = {
-        **base(palette, height),
-        "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
-        "xaxis": {"title": {"text": title}, **grid_line},
-        "yaxis": {"title": {"text": "1 − cosine"}, "type": "log", "dtick": 1, "exponentformat": "none", **grid_line},
-        "dragmode": False,
-        "clickmode": "event+select",
-    }
-    return {"data": [*data, marks], "layout": layout}
+    effect = axis("1 − cosine", palette, type="log", dtick=1, exponentformat="none", fixedrange=True)
+    return figure(
+        [*data, marks], palette, height, legend=ABOVE, xaxis=axis(title, palette, fixedrange=True), yaxis=effect,
+        dragmode=False, clickmode="event+select",
+    )  # fmt: skip
 
 
 def _points(

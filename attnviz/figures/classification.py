@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.figures.plots import LETTER, LONGEST, TITLE, Spec, base, labelled
+from attnviz.figures.plots import LETTER, LONGEST, TITLE, Spec, axis, figure, labelled, upright
 from attnviz.figures.style import Palette, cell_texts, escape
 from attnviz.formatting import exact, weight
 
@@ -30,29 +30,19 @@ def losses(
         evaluations: (E, 2): the number of steps, and the loss on held-out texts after them.
         palette: the colours of the theme.
     """
-    hover = "<br>step %{x:.0f}: <b>%{customdata}</b> nats<extra></extra>"
-    write = partial(exact, digits=3)
     data = [
         {
-            "type": "scatter", "mode": "lines", "name": "training", "x": steps, "y": training,
-            "customdata": cell_texts([training], write)[0],
-            "line": {"color": palette.rule, "width": 1.5}, "hovertemplate": f"training{hover}",
-        },
-        {
-            "type": "scatter", "mode": "lines", "name": "held out", "x": evaluations[:, 0], "y": evaluations[:, 1],
-            "customdata": cell_texts([evaluations[:, 1]], write)[0],
-            "line": {"color": palette.ink.attention, "width": 2.5}, "hovertemplate": f"held out{hover}",
-        },
+            "type": "scatter", "mode": "lines", "name": name, "x": x, "y": loss, "line": line,
+            "customdata": cell_texts([loss], partial(exact, digits=3))[0],
+            "hovertemplate": f"{name}<br>step %{{x:.0f}}: <b>%{{customdata}}</b> nats<extra></extra>",
+        }
+        for name, x, loss, line in (
+            ("training", steps, training, {"color": palette.rule, "width": 1.5}),
+            ("held out", *evaluations.T, {"color": palette.ink.attention, "width": 2.5}),
+        )
     ]  # fmt: skip
-    return {
-        "data": data,
-        "layout": {
-            **base(palette, TRAINING),
-            "legend": BELOW,
-            "xaxis": _axis("step", palette),
-            "yaxis": _axis("loss in nats", palette) | {"rangemode": "tozero"},
-        },
-    }
+    loss_axis = _axis("loss in nats", palette) | {"rangemode": "tozero"}
+    return figure(data, palette, TRAINING, legend=BELOW, xaxis=_axis("step", palette), yaxis=loss_axis)
 
 
 def confusion(counts: NDArray[np.int64], labels: Sequence[str], palette: Palette) -> Spec:
@@ -72,15 +62,10 @@ def confusion(counts: NDArray[np.int64], labels: Sequence[str], palette: Palette
         "hovertemplate": "is %{y}, predicted %{x}: <b>%{z}</b><extra></extra>",
     }
     below = {"title": {"text": "predicted"}, "zeroline": False, "showgrid": False}
-    return {
-        "data": [cells],
-        "layout": {
-            **base(palette, max(TRAINING, 90 + CELL * len(labels))),
-            "xaxis": labelled(labels, "", palette) | below,
-            "yaxis": labelled(labels, "", palette)
-            | {"title": {"text": "is", "standoff": TITLE}, "autorange": "reversed", "showgrid": False},
-        },
-    }
+    beside = {"title": {"text": "is", "standoff": TITLE}, "autorange": "reversed", "showgrid": False}
+    classes = labelled(labels, "", palette)
+    height = max(TRAINING, 90 + CELL * len(labels))
+    return figure([cells], palette, height, xaxis=classes | below, yaxis=classes | beside)
 
 
 def seeds(shares: Mapping[str, Sequence[float]], names: Sequence[str], palette: Palette) -> Spec:
@@ -108,20 +93,14 @@ def seeds(shares: Mapping[str, Sequence[float]], names: Sequence[str], palette: 
         }
         for row, mean in enumerate(100 * float(np.mean(values)) for values in shares.values())
     ]  # fmt: skip
-    return {
-        "data": points,
-        "layout": {
-            **base(palette, 90 + 46 * len(rows)),
-            "shapes": means,
-            "xaxis": _axis("right, in %; the line is the mean", palette),
-            "yaxis": labelled(rows, "", palette) | {"range": [len(rows) - 0.5, -0.5]},
-        },
-    }
+    return figure(
+        points, palette, 90 + 46 * len(rows), shapes=means, xaxis=_axis("right, in %; the line is the mean", palette),
+        yaxis=labelled(rows, "", palette) | {"range": [len(rows) - 0.5, -0.5]},
+    )  # fmt: skip
 
 
 def _axis(title: str, palette: Palette) -> Spec:
-    named = {"title": {"text": title, "standoff": TITLE}}
-    return {**named, "gridcolor": palette.rule, "zeroline": False, "automargin": True}
+    return axis("", palette) | {"title": {"text": title, "standoff": TITLE}}
 
 
 WORDS = 170
@@ -150,17 +129,9 @@ def effects(values: Sequence[float], words: Sequence[str], palette: Palette) -> 
         "hovertemplate": "%{customdata}<br><b>%{y:+.1f}</b> percentage points<extra></extra>",
     }
     most = max((abs(100 * value) for value in values), default=0) or 1
-    return {
-        "data": [bars],
-        "layout": {
-            **base(palette, WORDS + _room(words)),
-            "xaxis": _words(words, palette),
-            "yaxis": {
-                "title": {"text": "percentage points"}, "range": [-1.1 * most, 1.1 * most],
-                "gridcolor": palette.rule, "zerolinecolor": palette.text, "zeroline": True, "automargin": True,
-            },
-        },
-    }  # fmt: skip
+    zero_line = {"zerolinecolor": palette.text, "zeroline": True}
+    points = axis("percentage points", palette, range=[-1.1 * most, 1.1 * most]) | zero_line
+    return figure([bars], palette, WORDS + _room(words), xaxis=_words(words, palette), yaxis=points)
 
 
 def looks(mean: Sequence[float], head: Sequence[float] | None, tokens: Sequence[str], palette: Palette) -> Spec:
@@ -186,19 +157,10 @@ def looks(mean: Sequence[float], head: Sequence[float] | None, tokens: Sequence[
             "hovertext": list(map(weight, head)), **shared,
             "marker": {"color": palette.text, "size": 8, "symbol": "diamond"}, "hovertemplate": f"head{hover}",
         })  # fmt: skip
-    return {
-        "data": data,
-        "layout": {
-            **base(palette, WORDS + _room(tokens)),
-            "showlegend": head is not None,
-            "legend": BELOW,
-            "xaxis": _words(tokens, palette),
-            "yaxis": {
-                "title": {"text": "weight"}, "rangemode": "tozero", "gridcolor": palette.rule, "zeroline": False,
-                "automargin": True,
-            },
-        },
-    }  # fmt: skip
+    return figure(
+        data, palette, WORDS + _room(tokens), showlegend=head is not None, legend=BELOW,
+        xaxis=_words(tokens, palette), yaxis=axis("weight", palette, rangemode="tozero"),
+    )  # fmt: skip
 
 
 def coverage(
@@ -225,21 +187,11 @@ def coverage(
             ("coverage", covered, palette.ink.query, "solid"), ("error", error, palette.ink.key, "dash"),
         )
     ]  # fmt: skip
-    mark = {
-        "type": "line", "x0": chosen, "x1": chosen, "y0": 0, "y1": 1, "yref": "paper",
-        "line": {"color": palette.text, "dash": "dot", "width": 2},
-    }  # fmt: skip
-    axis = {"gridcolor": palette.rule, "zeroline": False, "automargin": True}
-    return {
-        "data": data,
-        "layout": {
-            **base(palette, COVERAGE),
-            "legend": BELOW,
-            "shapes": [mark],
-            "xaxis": {"title": {"text": "threshold: below it a human is asked"}, "range": [0, 1], **axis},
-            "yaxis": {"title": {"text": "% of reports"}, "range": [0, 103], **axis},
-        },
-    }
+    return figure(
+        data, palette, COVERAGE, legend=BELOW, shapes=[upright(chosen, color=palette.text, dash="dot", width=2)],
+        xaxis=axis("threshold: below it a human is asked", palette, range=[0, 1]),
+        yaxis=axis("% of reports", palette, range=[0, 103]),
+    )  # fmt: skip
 
 
 def _room(labels: Sequence[str]) -> int:
@@ -248,7 +200,7 @@ def _room(labels: Sequence[str]) -> int:
 
 
 def _words(labels: Sequence[str], palette: Palette) -> Spec:
-    axis = labelled(labels, "", palette)
-    step = math.ceil(len(axis["tickvals"]) / WRITTEN) or 1
-    written = {key: axis[key][::step] for key in ("tickvals", "ticktext")}
-    return axis | written | {"showgrid": False, "tickangle": -60 if len(labels) > 8 else 0}
+    words = labelled(labels, "", palette)
+    step = math.ceil(len(words["tickvals"]) / WRITTEN) or 1
+    written = {key: words[key][::step] for key in ("tickvals", "ticktext")}
+    return words | written | {"showgrid": False, "tickangle": -60 if len(labels) > 8 else 0}

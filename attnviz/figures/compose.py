@@ -71,8 +71,7 @@ def compose(
 
 def _heatmap(place: PlacedPanel, palette: Palette) -> dict[str, Any]:
     panel = place.panel
-    signed = panel.scale == "signed"
-    limit = panel.limit if panel.limit is not None else panel.largest or 1.0
+    signed, (low, high) = panel.scale == "signed", panel.domain
     trace: dict[str, Any] = {
         "type": "heatmap",
         "name": panel.name,
@@ -80,8 +79,8 @@ def _heatmap(place: PlacedPanel, palette: Palette) -> dict[str, Any]:
         "meta": {"rows": panel.rows, "cols": panel.cols},
         "xaxis": f"x{place.suffix}",
         "yaxis": f"y{place.suffix}",
-        "zmin": -limit if signed else 0,
-        "zmax": limit,
+        "zmin": low,
+        "zmax": high,
         "colorscale": palette.signed if signed else palette.weights,
         "showscale": panel.bar,
         "customdata": cell_texts(panel.values, exact if signed else weight),

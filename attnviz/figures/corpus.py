@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from attnviz.figures.plots import Spec, base, labelled
+from attnviz.figures.plots import Spec, axis, figure, labelled, upright
 from attnviz.figures.style import AXIS_TITLE, Palette, cell_texts
 from attnviz.formatting import counted, number, weight
 
@@ -43,28 +43,17 @@ def distribution(
         "marker": {"color": palette.ink.attention, "line": {"width": 0}},
         "hovertemplate": "%{customdata[0]:.3g} to %{customdata[1]:.3g}: <b>%{y:,}</b> sentences<extra></extra>",
     }
-    layout = {
-        **base(palette, height),
-        "bargap": 0,
-        "showlegend": False,
-        "xaxis": {
-            "title": {"text": title}, "range": _with_room(low, high, here), "gridcolor": palette.rule,
-            "automargin": True, "zeroline": False,
-        },
-        "yaxis": {
-            "title": {"text": "sentences"}, "rangemode": "tozero", "gridcolor": palette.rule, "automargin": True,
-        },
-    }  # fmt: skip
+    marks: Spec = {}
     if here is not None:
-        line = {"color": palette.ink.key, "width": 3}
-        layout["shapes"] = [{"type": "line", "x0": here, "x1": here, "y0": 0, "y1": 1, "yref": "paper", "line": line}]
-        layout["annotations"] = [
-            {
-                "x": here, "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False, "text": "this text",
-                "font": {"color": palette.text_ink.key},
-            }
-        ]  # fmt: skip
-    return {"data": [bars], "layout": layout}
+        name = {"x": here, "y": 1, "yref": "paper", "yanchor": "bottom", "showarrow": False, "text": "this text",
+                "font": {"color": palette.text_ink.key}}  # fmt: skip
+        marks = {"shapes": [upright(here, color=palette.ink.key, width=3)], "annotations": [name]}
+    ends = [low, high, *([] if here is None else [here])]
+    room = 0.02 * (max(ends) - min(ends))
+    return figure(
+        [bars], palette, height, bargap=0, showlegend=False, yaxis=_up("sentences", palette), **marks,
+        xaxis=axis(title, palette, range=[min(ends) - room, max(ends) + room]),
+    )  # fmt: skip
 
 
 def positions(means: Sequence[float], offsets: Sequence[int], palette: Palette, height: int = BESIDE) -> Spec:
@@ -77,15 +66,10 @@ def positions(means: Sequence[float], offsets: Sequence[int], palette: Palette, 
         "customdata": [[_apart(offset), weight(mean)] for offset, mean in zip(offsets, means, strict=True)],
         "hovertemplate": "%{customdata[0]}: <b>%{customdata[1]}</b><extra></extra>",
     }
-    layout = {
-        **base(palette, height),
-        "bargap": 0.15,
-        "xaxis": {"title": {"text": "key − query, tokens"}, "gridcolor": palette.rule, "zeroline": False},
-        "yaxis": {"title": {"text": "mean weight"}, "rangemode": "tozero", "gridcolor": palette.rule,
-                  "automargin": True},
-    }  # fmt: skip
-    layout["margin"] |= {"t": 10}
-    return {"data": [bars], "layout": layout}
+    distance = {"title": {"text": "key − query, tokens"}, "gridcolor": palette.rule, "zeroline": False}
+    spec = figure([bars], palette, height, bargap=0.15, xaxis=distance, yaxis=_up("mean weight", palette))
+    spec["layout"]["margin"] |= {"t": 10}
+    return spec
 
 
 def by_part(means: npt.NDArray[np.float64], parts: Sequence[str], palette: Palette, height: int = BESIDE) -> Spec:
@@ -105,21 +89,16 @@ def by_part(means: npt.NDArray[np.float64], parts: Sequence[str], palette: Palet
         "xgap": 2,
         "ygap": 2,
     }
-    layout = {
-        **base(palette, height),
-        "xaxis": labelled(parts, AXIS_TITLE["key"], palette) | {"showgrid": False},
-        "yaxis": labelled(parts, "", palette)
-        | {"title": {"text": AXIS_TITLE["query"], "standoff": 16}, "autorange": "reversed", "showgrid": False},
-    }
-    layout["margin"] |= {"t": 10}
-    return {"data": [cells], "layout": layout}
+    side = {"title": {"text": AXIS_TITLE["query"], "standoff": 16}, "autorange": "reversed", "showgrid": False}
+    below = labelled(parts, AXIS_TITLE["key"], palette) | {"showgrid": False}
+    spec = figure([cells], palette, height, xaxis=below, yaxis=labelled(parts, "", palette) | side)
+    spec["layout"]["margin"] |= {"t": 10}
+    return spec
 
 
-def _with_room(low: float, high: float, here: float | None) -> list[float]:
-    """Return the range of an axis that contains the bins and this text, with a small margin."""
-    ends = [low, high, *([] if here is None else [here])]
-    room = 0.02 * (max(ends) - min(ends))
-    return [min(ends) - room, max(ends) + room]
+def _up(title: str, palette: Palette) -> Spec:
+    """Return the axis of bars that begin at 0."""
+    return {"title": {"text": title}, "rangemode": "tozero", "gridcolor": palette.rule, "automargin": True}
 
 
 def _apart(offset: int) -> str:

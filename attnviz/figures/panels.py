@@ -71,6 +71,12 @@ class Panel(ShortRepr):
         return max(map(abs, self.ends))
 
     @property
+    def domain(self) -> tuple[float, float]:
+        """The ends of the colour domain."""
+        limit = self.limit if self.limit is not None else self.largest or 1.0
+        return (-limit if self.scale == "signed" else 0.0), limit
+
+    @property
     def has_numbers(self) -> bool:
         """Whether the cells show their numbers."""
         return self.numbered and max(self.values.shape) <= NUMBERED

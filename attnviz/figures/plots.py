@@ -31,6 +31,8 @@ ROUNDING, AROUND = 1e-5, 0.01
 them, the rounding of float32 would look like a result"""
 LEGEND = 20
 """px: the height of a legend row; on a phone, each line of the plot has its own row"""
+ABOVE = {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"}
+"""The place of a legend: above the plot"""
 
 
 def heatmap(
@@ -66,14 +68,9 @@ def heatmap(
         "customdata": cell_texts(values),
         "hovertemplate": "%{y} · %{x}<br><b>%{customdata}</b><extra></extra>",
     }
-    return {
-        "data": [data],
-        "layout": {
-            **base(palette, min(MOST, max(LEAST, ROW * len(rows) + 70)) + _turned(columns)),
-            "xaxis": labelled(columns, across, palette),
-            "yaxis": labelled(rows, "", palette) | {"autorange": "reversed"},
-        },
-    }
+    height = min(MOST, max(LEAST, ROW * len(rows) + 70)) + _turned(columns)
+    below, beside = labelled(columns, across, palette), labelled(rows, "", palette) | {"autorange": "reversed"}
+    return figure([data], palette, height, xaxis=below, yaxis=beside)
 
 
 NARROW = 240
@@ -113,28 +110,20 @@ def lines(
     # Plotly leaves out a label that extends beyond the plot, as the last labels do when labels are slightly rotated.
     beyond = [_turned([str(label)]) // 2 - NARROW * n // len(over) for n, label in enumerate(reversed(over))]
     right = max(SIDE, *beyond) if over and not is_logarithmic else SIDE
-    layout = {
-        **base(palette, LINES + _turned(map(str, over)) + (LEGEND * len(series) if len(series) > 1 else 0), right),
-        "showlegend": len(series) > 1,
-        "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
-        "xaxis": x_axis if is_logarithmic else labelled([str(label) for label in over], across, palette),
-        "yaxis": {
-            "title": {"text": title, "standoff": TITLE},
-            "rangemode": "tozero",
-            "automargin": True,
-            "gridcolor": palette.rule,
-            **({"range": [-AROUND / 20, AROUND]} if is_rounding else {}),
-            **scale,
-        },
-    }
-    if marked is not None:
-        layout["shapes"] = [_upright(marked, palette)]
-    return {"data": data, "layout": layout}
+    y_axis = {
+        "title": {"text": title, "standoff": TITLE}, "rangemode": "tozero", "automargin": True,
+        "gridcolor": palette.rule, **({"range": [-AROUND / 20, AROUND]} if is_rounding else {}), **scale,
+    }  # fmt: skip
+    marks = {} if marked is None else {"shapes": [upright(marked, color=palette.text, dash="dot", width=1)]}
+    return figure(
+        data, palette, LINES + _turned(map(str, over)) + (LEGEND * len(series) if len(series) > 1 else 0), right,
+        showlegend=len(series) > 1, legend=ABOVE, yaxis=y_axis, **marks,
+        xaxis=x_axis if is_logarithmic else labelled([str(label) for label in over], across, palette),
+    )  # fmt: skip
 
 
-def _upright(at: int, palette: Palette) -> Spec:
-    """Return a vertical line over the whole plot."""
-    line = {"color": palette.text, "dash": "dot", "width": 1}
+def upright(at: float, **line: object) -> Spec:
+    """Return a vertical line over the whole plot, with its style."""
     return {"type": "line", "x0": at, "x1": at, "y0": 0, "y1": 1, "yref": "paper", "line": line}
 
 
@@ -150,10 +139,13 @@ def _line(name: str, number: int, palette: Palette) -> Spec:
     }
 
 
-def base(palette: Palette, height: int, right: int = SIDE) -> Spec:
-    """Return the layout that all plots share; `height` and the room on the right are in px."""
+def figure(data: Sequence[Spec], palette: Palette, height: int, right: int = SIDE, **layout: object) -> Spec:
+    """Return a figure of these traces; `layout` is what it adds to the layout of all plots.
+
+    `height` and the room on the right are in px.
+    """
     font = {"family": '"Source Sans", sans-serif', "size": 14, "color": palette.text}
-    return {
+    shared = {
         "template": {"layout": {}},
         "height": height,
         "margin": {"l": 60, "r": right, "t": 30, "b": 40},
@@ -162,6 +154,12 @@ def base(palette: Palette, height: int, right: int = SIDE) -> Spec:
         "font": font,
         "hoverlabel": {"align": "left", "bgcolor": palette.canvas, "font": font},
     }
+    return {"data": data, "layout": {**shared, **layout}}
+
+
+def axis(title: str, palette: Palette, **more: object) -> Spec:
+    """Return an axis of numbers with grid lines and without a line at 0."""
+    return {"title": {"text": title}, "gridcolor": palette.rule, "zeroline": False, "automargin": True, **more}
 
 
 def _turned(labels: Iterable[str]) -> int:

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from attnviz.figures.plots import TITLE, Spec, base, heatmap
+from attnviz.figures.plots import ABOVE, TITLE, Spec, axis, figure, heatmap
 from attnviz.figures.style import Palette, cell_texts, escape
 from attnviz.formatting import number
 
@@ -61,17 +61,12 @@ def plane_map(
         is_large: whether it is for a lecture.
     """
     data = _points(texts, places, nearest, hit, palette, 3 if is_large else 0)
-    titles = (f"component {n + 1}: {100 * share:.1f} % of the variance" for n, share in enumerate(kept))
-    x, y = ({"title": {"text": title}, "gridcolor": palette.rule, "automargin": True} for title in titles)
-    return {
-        "data": [trace for trace in data if trace["x"]],
-        "layout": {
-            **base(palette, LARGE if is_large else MAP),
-            "hovermode": "closest", "dragmode": "pan", "clickmode": "event+select",
-            "showlegend": True, "legend": {"orientation": "h", "x": 0, "y": 1, "yanchor": "bottom"},
-            "xaxis": {**x, "zeroline": False}, "yaxis": {**y, "zeroline": False, "scaleanchor": "x"},
-        },
-    }  # fmt: skip
+    x, y = (f"component {n + 1}: {100 * share:.1f} % of the variance" for n, share in enumerate(kept))
+    return figure(
+        [trace for trace in data if trace["x"]], palette, LARGE if is_large else MAP,
+        hovermode="closest", dragmode="pan", clickmode="event+select", showlegend=True, legend=ABOVE,
+        xaxis=axis(x, palette), yaxis=axis(y, palette, scaleanchor="x"),
+    )  # fmt: skip
 
 
 UNFADED: Spec = {"selected": {"marker": {}}, "unselected": {"marker": {}}}

@@ -4,8 +4,7 @@ lesson = read_lesson(Path("my.yaml").read_bytes(), OWN)
 Path("again.yaml").write_text(write_lesson(lesson), encoding="utf-8")
 """
 
-from attnviz.lessons.files import read_lesson, write_lesson
-from attnviz.lessons.scene import (
+from attnviz.lessons.lesson import (
     MAX_BYTES,
     MAX_SCENES,
     OWN,
@@ -14,6 +13,8 @@ from attnviz.lessons.scene import (
     LessonError,
     Scene,
     check_scene,
+    read_lesson,
+    write_lesson,
 )
 from attnviz.lessons.shipped import Example, TextExample, gallery, gallery_lesson, shipped, text_examples
 

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnviz import files
 from attnviz.annotated_text import AnnotatedText
-from attnviz.lessons.files import read_lesson, read_yaml
-from attnviz.lessons.scene import Lesson, Scene, query_of
+from attnviz.lessons.lesson import Lesson, Scene, query_of, read_lesson, read_yaml
 from attnviz.lessons.targets import marked_text
 from attnviz.links.link import KEYS
 from attnviz.sources import PRETRAINED

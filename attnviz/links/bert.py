@@ -1,8 +1,7 @@
-"""The keys of a link to a part of BERT, and the places of its parts."""
+"""The keys of a link to a part of BERT."""
 
 from __future__ import annotations
 
-from attnviz.links.places import MAKE, WHOLE_MODEL, Place
 from attnviz.links.values import HeadsOff, Index, Integer, Key, Number, Switch, Text, titled
 
 SUBSETS = (1, 2, 3, 4, 6, 8, 12)
@@ -19,28 +18,20 @@ MAX_CLASS_STEPS = 2000
 SENTENCE = "The acting is superb and the ending moved me to tears."
 REPORT = "Since the dose was raised she feels dizzy every morning and can hardly eat."
 
-BERT_PLACES: dict[str, Place] = {
-    **dict.fromkeys(("configuration", "back", "language", "subsets"), WHOLE_MODEL),
-    **dict.fromkeys(("classifier", "agent", "search", "without", "blank"), MAKE),
-}
-"""The place of each part"""
-
 BERT_KEYS: dict[str, Key] = {
     # In the order of the chapters: the last part is one that the built-in model can't do.
     "bert_part": Key(
         "configuration",
         titled(
-            {
-                "configuration": "Configuration",
-                "back": "Embeddings and back",
-                "language": "Language model",
-                "subsets": "One head or several",
-                "classifier": "Classifier",
-                "agent": "Agent",
-                "search": "Search",
-                "without": "Heads switched off",
-                "blank": "Fill the blank",
-            }
+            configuration="Configuration",
+            back="Embeddings and back",
+            language="Language model",
+            subsets="One head or several",
+            classifier="Classifier",
+            agent="Agent",
+            search="Search",
+            without="Heads switched off",
+            blank="Fill the blank",
         ),
         "the part of the page, from the model's configuration to the model without some heads",
     ),
@@ -60,13 +51,11 @@ BERT_KEYS: dict[str, Key] = {
     "back_view": Key(
         "each",
         titled(
-            {
-                "each": "Each token",
-                "one": "One token, written out",
-                "near": "Nearest neighbours",
-                "bias": "Output layer's bias",
-                "targets": "What the targets decide",
-            }
+            each="Each token",
+            one="One token, written out",
+            near="Nearest neighbours",
+            bias="Output layer's bias",
+            targets="What the targets decide",
         ),
         "embeddings and back: candidates for each token, one token written out, the nearest neighbours, tokens "
         "that the output bias favours, or the targets' effect",
@@ -94,11 +83,7 @@ BERT_KEYS: dict[str, Key] = {
         titled({heads: str(heads) for heads in SUBSETS}),
         "heads on subsets of the embedding: the parts into which its columns are cut",
     ),
-    "find": Key(
-        QUERY,
-        Text(MAX_QUERY),
-        "search by meaning: the query",
-    ),
+    "find": Key(QUERY, Text(MAX_QUERY), "search by meaning: the query"),
     "find_view": Key(
         "ranking",
         titled({"ranking": "Ranking", "tokens": "Token by token", "map": "Map"}),
@@ -122,29 +107,13 @@ BERT_KEYS: dict[str, Key] = {
     ),
     "off_view": Key(
         "tokens",
-        titled(
-            {
-                "tokens": "Output",
-                "measures": "All heads",
-                "classifier": "Classifier",
-                "search": "Search",
-                "table": "Table",
-            }
-        ),
+        titled(tokens="Output", measures="All heads", classifier="Classifier", search="Search", table="Table"),
         "what is shown beside the grid of heads: output embeddings, effects against a measure, a table of all "
         "heads, the classifier, or the search",
     ),
     "off_measure": Key(
         "largest",
-        titled(
-            {
-                "largest": "largest",
-                "words": "on words",
-                "entropy": "entropy",
-                "distance": "distance",
-                "norm": "norm",
-            }
-        ),
+        titled(largest="largest", words="on words", entropy="entropy", distance="distance", norm="norm"),
         "the measure of attention against which the effects of all heads are drawn",
     ),
     "features": Key(
@@ -159,14 +128,7 @@ BERT_KEYS: dict[str, Key] = {
     "class_rate": Key(0.003, Number(10, decimals=None), "its learning rate"),
     "class_view": Key(
         "result",
-        titled(
-            {
-                "result": "Result",
-                "sentence": "Your sentence",
-                "wrong": "What it gets wrong",
-                "seeds": "Five seeds",
-            }
-        ),
+        titled(result="Result", sentence="Your sentence", wrong="What it gets wrong", seeds="Five seeds"),
         "the view of the classifier: its result, one sentence, its mistakes, or five seeds beside the baselines",
     ),
     "sentence": Key(SENTENCE, Text(MAX_SENTENCE), "the sentence that is classified"),
@@ -178,14 +140,12 @@ BERT_KEYS: dict[str, Key] = {
     "agent_view": Key(
         "sentence",
         titled(
-            {
-                "sentence": "Your report",
-                "result": "Result",
-                "wrong": "Mistakes",
-                "seeds": "Five seeds",
-                "threshold": "Ask a human",
-                "positions": "Pool first",
-            }
+            sentence="Your report",
+            result="Result",
+            wrong="Mistakes",
+            seeds="Five seeds",
+            threshold="Ask a human",
+            positions="Pool first",
         ),
         "the view of the agent: one report, the result, mistakes, five seeds, coverage and error by "
         "threshold, or a maximum over positions",

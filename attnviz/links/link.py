@@ -28,7 +28,7 @@ from attnviz.links.values import (
     titled,
 )
 from attnviz.measures import NAMES as MEASURES
-from attnviz.measures.mistakes.texts import NAMES as MISTAKES
+from attnviz.measures.mistakes import NAMES as MISTAKES
 from attnviz.settings import settings
 from attnviz.sources import SOURCES
 from attnviz.sources.compared import B_KEYS

@@ -1,4 +1,4 @@
-"""The registry of pages: name, title, place, path, script and link keys of each; and the chapters of each place."""
+"""The registries of pages and places: name, title, path, script and link keys of each page; a place's chapters."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from types import MappingProxyType
 from typing import Any
 
 from attnviz import files
-from attnviz.links.bert import BERT_KEYS, BERT_PLACES
+from attnviz.links.bert import BERT_KEYS
 from attnviz.links.link import KEYS, SHARED_KEYS, read_link, write_link
-from attnviz.links.places import ONE_HEAD, START, WHOLE_MODEL, Place
-from attnviz.links.train import OF_A_SUBJECT, TRAIN_PLACES
+from attnviz.links.train import OF_A_SUBJECT
 from attnviz.sources import PRETRAINED, SOURCES, TOY, TRAINED, Get, Resources, Source
 from attnviz.sources.compared import B_KEYS
 from attnviz.sources.models import TRAINED_NAMES
@@ -21,6 +20,24 @@ from attnviz.trained import is_name
 from attnviz.trained.shipped import OPENING_KEYS, opening
 
 SUBJECT = "what attention computes"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One entry of the bar at the top, in which pages and their parts are chapters."""
+
+    title: str
+    opens: str
+    """The name of the page that its link opens"""
+
+
+START = Place("Start", "lessons")
+ONE_HEAD = Place("One head", "step_by_step")
+WHOLE_MODEL = Place("Whole model", "transformer")
+MAKE = Place("Make", "train")
+
+PLACES = (START, ONE_HEAD, WHOLE_MODEL, MAKE)
+"""In the order of the bar"""
 
 OPENING: Mapping[str, str] = MappingProxyType({
     "text": "My sister bought a bicycle because she wanted to ride it to work.",
@@ -172,10 +189,8 @@ class Chapter:
         return f"attnviz: {SUBJECT}" if self.page.path == "/" else f"{self.heading} · attnviz"
 
 
-def _keys_of_sources(*, without: str) -> tuple[str, ...]:
-    """Return the keys of all sources, each once, except `without`."""
-    return tuple(dict.fromkeys(key for source in SOURCES.values() for key in source.keys if key != without))
-
+_COMPARED = dict.fromkeys(key for source in SOURCES.values() for key in source.keys if key != "projection")
+"""The keys of all sources that Compare shows, each once"""
 
 PAGES: dict[str, Page] = {
     page.name: page
@@ -202,7 +217,7 @@ PAGES: dict[str, Page] = {
         ),
         Page(
             "compare", "Compare", "/compare", ONE_HEAD,
-            ("text", "source", *_keys_of_sources(without="projection"), "quantity", "stretch", "q", "k", "focus",
+            ("text", "source", *_COMPARED, "quantity", "stretch", "q", "k", "focus",
              "compare", *(f"b_{name}" for name in B_KEYS)),
             # The minimal pair and head in which a pronoun's row changes most: a test measures it.
             opening={"source": PRETRAINED.key, "layer": "3", "head": "1", "q": "10", "k": "2"},
@@ -214,7 +229,7 @@ PAGES: dict[str, Page] = {
             shows_source=True, sources=TRANSFORMER_SOURCES, shows=shown_part, step_key="part",
         ),
         Page(
-            "train", "Train", "/train", TRAIN_PLACES,
+            "train", "Train", "/train", dict.fromkeys(("task", "text", "generate"), MAKE),
             ("train_part", "rung", "text_view", "train_block", "cut", "text_from", "text_to", "task", "sample", "steps",
              "batch", "rate", "seed", "warm_up", "decay", "optimiser", "weight_decay", "train_dropout", "train_layers",
              "train_heads", "train_width", "run", "watch", "snapshot", "q", "k", "predict", "text_model", "prompt",
@@ -222,7 +237,10 @@ PAGES: dict[str, Page] = {
             part_key="train_part", of_a_part=OF_A_SUBJECT,
         ),
         Page(
-            "bert", "BERT", "/bert", BERT_PLACES, ("text", "model", "seed", "q", "other", *BERT_KEYS),
+            "bert", "BERT", "/bert",
+            {**dict.fromkeys(("configuration", "back", "language", "subsets"), WHOLE_MODEL),
+             **dict.fromkeys(("classifier", "agent", "search", "without", "blank"), MAKE)},
+            ("text", "model", "seed", "q", "other", *BERT_KEYS),
             part_key="bert_part", source=PRETRAINED.key,
         ),
     )

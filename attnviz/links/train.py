@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from attnviz.links.places import MAKE, Place
 from attnviz.links.values import Integer, Key, Name, Number, Switch, Text, one_of, titled
 from attnviz.toy.config import MAX_HEADS, MAX_LAYERS, MAX_WIDTH, MIN_WIDTH
 from attnviz.training.series import SERIES
@@ -24,8 +23,6 @@ MAX_DROPOUT, MAX_TEMPERATURE = 0.9, 2
 """The largest dropout, and the highest temperature of a draw"""
 TEXT_MODELS = "`chargpt`, a training on a text of this visit such as `run-2`, or a model that was opened from a file"
 
-TRAIN_PLACES: dict[str, Place] = dict.fromkeys(("task", "text", "generate"), MAKE)
-"""The place of each part"""
 OF_A_SUBJECT = ("sample", "run", "watch", "snapshot", "q", "k")
 """The keys whose values belong to one task or part, and do not fit another"""
 
@@ -47,18 +44,12 @@ TRAIN_KEYS: dict[str, Key] = {
         "for a training on a text: the models, the table of pairs, one loss written out, or the text as data",
     ),
     "train_block": Key(
-        None,
-        Integer(1, MOST_BLOCK),
-        "the block size of all models trained on a text; without it, each stage's own",
+        None, Integer(1, MOST_BLOCK), "the block size of all models trained on a text; without it, each stage's own"
     ),
     "cut": Key(
         "blocks",
         titled(
-            {
-                "blocks": "blocks at random places",
-                "chunks": "chunks of lines, with an end token",
-                "plain": "a plain cut of lines",
-            }
+            blocks="blocks at random places", chunks="chunks of lines, with an end token", plain="a plain cut of lines"
         ),
         "how a text is cut into sequences: blocks at random places, or within lines, in overlapping chunks or in "
         "plain cuts",

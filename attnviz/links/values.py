@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from attnviz.settings import settings
 
@@ -30,18 +31,23 @@ class BadValueError(ValueError):
     """A key does not accept a link's value. The message is a clause that completes "The link's layer=x ..."."""
 
 
-class Values(Protocol):
+class Values(ABC):
     """The kind of value that a key takes."""
 
+    __slots__ = ()
+
     @property
+    @abstractmethod
     def takes(self) -> str:
         """The description in docs/links.md, in Markdown."""
 
-    def read(self, raw: str, /) -> Any:
+    @abstractmethod
+    def read(self, raw: str) -> Any:
         """Parse a value, or raise BadValueError."""
 
-    def write(self, value: Any, /) -> str:
+    def write(self, value: Any) -> str:
         """Write a value as `read` reads it."""
+        return str(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +74,7 @@ class Key:
 
 
 @dataclass(frozen=True, slots=True)
-class OneOf:
+class OneOf(Values):
     """One of a few values, written as words in a link."""
 
     offered: Callable[[], Iterable[Any]]
@@ -93,23 +99,20 @@ class OneOf:
             raise BadValueError(f"is not one of {', '.join(values)}")
         return values[raw]
 
-    def write(self, value: Any) -> str:
-        """Write a value."""
-        return str(value)
-
 
 def one_of(*words: str) -> OneOf:
     """Return values that are one of these words."""
     return OneOf(lambda: words, {})
 
 
-def titled(titles: Mapping[Any, str]) -> OneOf:
-    """Return values that are one of the keys of `titles`, which has the app's title for each."""
-    return OneOf(lambda: titles, titles)
+def titled(titles: Mapping[Any, str] | None = None, /, **by_word: str) -> OneOf:
+    """Return values that are one of the keys of `titles`, which has the app's title for each, or of the keywords."""
+    named = titles or by_word
+    return OneOf(lambda: named, named)
 
 
 @dataclass(frozen=True, slots=True)
-class Switch:
+class Switch(Values):
     """A switch: 1 or 0."""
 
     takes = "`0` `1`"
@@ -126,7 +129,7 @@ class Switch:
 
 
 @dataclass(frozen=True, slots=True)
-class Integer:
+class Integer(Values):
     """A decimal integer from `low` to `high`."""
 
     low: int
@@ -143,10 +146,6 @@ class Integer:
             raise BadValueError(f"is not a whole number from {self.low} to {self.high}")
         return int(raw)
 
-    def write(self, value: int) -> str:
-        """Write an integer."""
-        return str(value)
-
 
 @dataclass(frozen=True, slots=True)
 class Index(Integer):
@@ -162,7 +161,7 @@ class Index(Integer):
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class Number(Values):
     """A number from `low` to `high`, rounded to `decimals` places, or to six significant digits if that is None."""
 
     high: float
@@ -189,7 +188,7 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class Text(Values):
     """Text that is cut at `limit` characters, or without a limit at the settings' maximum."""
 
     limit: int | None = None
@@ -203,13 +202,9 @@ class Text:
         """Cut a text."""
         return raw[: settings().largest_text if self.limit is None else self.limit]
 
-    def write(self, value: str) -> str:
-        """Write a text."""
-        return value
-
 
 @dataclass(frozen=True, slots=True)
-class Name:
+class Name(Values):
     """A name that only the page can check, or one of too many for a note to list."""
 
     what: str
@@ -226,13 +221,9 @@ class Name:
             raise BadValueError(f"is not {self.what}")
         return raw
 
-    def write(self, value: str) -> str:
-        """Write a name."""
-        return value
-
 
 @dataclass(frozen=True, slots=True)
-class Scale:
+class Scale(Values):
     """The factor of the scores: a named scale, or a finite number ("0.125"), kept as text."""
 
     names = ("sqrt_d", "sqrt_c", "off")
@@ -250,13 +241,9 @@ class Scale:
             raise BadValueError(f"is neither sqrt_d, off, sqrt_c nor a number up to {MAX_NUMBER}")
         return f"{number:g}"
 
-    def write(self, value: str) -> str:
-        """Write a scale."""
-        return value
-
 
 @dataclass(frozen=True, slots=True)
-class Heads:
+class Heads(Values):
     """Heads such as 3.5_4.1_2.r: layer and head, or r for the rollout up to a layer, in the order of the link."""
 
     takes = "heads, such as `3.5_4.1_2.r`"
@@ -275,7 +262,7 @@ class Heads:
 
 
 @dataclass(frozen=True, slots=True)
-class HeadsOff:
+class HeadsOff(Values):
     """Heads that are switched off, such as 3.5_4.1: layer and head, each once, sorted; empty if there are none."""
 
     takes = "heads, such as `3.5_4.1`"

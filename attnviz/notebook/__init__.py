@@ -41,11 +41,10 @@ def show(
         NotebookError: anywidget is not installed, or there is nothing to show; the message says what to do.
         attnviz.notebook.widgets.ChoiceError: there is no such layer, head or step.
     """
-    _check_installed()
-    from attnviz.notebook.heads import heads_of
-    from attnviz.notebook.widgets import WalkWidget
-
     with _one_sentence():
+        from attnviz.notebook.heads import heads_of
+        from attnviz.notebook.widgets import WalkWidget
+
         heads, first = heads_of(_traced(what, pair, model), kind)
         return WalkWidget(heads, **first | _given(layer=layer, head=head, step=step))
 
@@ -65,11 +64,10 @@ def show_heads(
         NotebookError: as `show` does.
         attnviz.notebook.widgets.ChoiceError: there is no such layer or head.
     """
-    _check_installed()
-    from attnviz.notebook.heads import check_trace
-    from attnviz.notebook.widgets import HeadsWidget
-
     with _one_sentence():
+        from attnviz.notebook.heads import check_trace
+        from attnviz.notebook.widgets import HeadsWidget
+
         trace = check_trace(_traced(what, pair, model), kind)
         return HeadsWidget(trace, kind or trace.kinds[0], **_given(layer=layer, head=head))
 
@@ -89,7 +87,9 @@ def _given(**values: Any) -> dict[str, Any]:
 
 @contextmanager
 def _one_sentence() -> Iterator[None]:
-    """Raise errors about what can't be shown as NotebookError."""
+    """Raise errors about what can't be shown, and that anywidget is not installed, as NotebookError."""
+    if not _is_installed():
+        raise NotebookError('Widgets need anywidget: install it with `pip install "attnviz[notebook]"`.')
     from attnviz.document import DocumentError
     from attnviz.pretrained import ModelError
     from attnviz.tokens import NoTokensError
@@ -120,8 +120,3 @@ def _has_kernel() -> bool:
 
 def _is_installed() -> bool:
     return find_spec("anywidget") is not None
-
-
-def _check_installed() -> None:
-    if not _is_installed():
-        raise NotebookError('Widgets need anywidget: install it with `pip install "attnviz[notebook]"`.')

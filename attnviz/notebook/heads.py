@@ -12,6 +12,7 @@ import numpy as np
 from safetensors.numpy import save
 
 from attnviz.document import array_of, document_of_layer, write
+from attnviz.document.value import PROJECTIONS
 from attnviz.measures.survey import weights_by_chunk
 from attnviz.measures.thumbnails import thumbnails
 from attnviz.reprs import ShortRepr
@@ -24,8 +25,6 @@ if TYPE_CHECKING:
 
 OWN_BYTES = 2**20
 """Larger arrays of a head other than the first are sent only when a user selects the head"""
-PROJECTIONS = ("W_query", "W_key", "W_value", "U_query", "U_key", "U_value")
-"""The arrays of a head that grow with the width of the model; together they are most of a layer's data"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

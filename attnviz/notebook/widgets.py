@@ -171,7 +171,7 @@ def _thumbnails(overview: npt.NDArray[np.uint8], side: float) -> Iterator[Matrix
     for layer in range(layers):
         for head in range(heads):
             values = overview[layer, head].astype(np.float32) / 255
-            colours = blend(THEME.palette.weights, values)
+            colours = blend(THEME.weights, values)
             x, y = LEFT + (side + GAP) * head, TOP + (side + GAP) * layer
             yield Matrix(f"{layer}.{head}", x, y, side, side, values, colours)
 

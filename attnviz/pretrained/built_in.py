@@ -41,7 +41,6 @@ from attnviz.pretrained.names import BUILT_IN, ModelError
 from attnviz.tokens import MAX_POSITIONS, Tokens
 from attnviz.toy.layers import EncoderLayer
 from attnviz.toy.stacks import Bert, BertEmbeddings, Encoder
-from attnviz.toy.transformer import sizes_of
 from attnviz.trace.model import Kind
 from attnviz.trace.recorder import Call, Pass, is_replacing, recording
 
@@ -128,7 +127,7 @@ class BuiltInModel(PretrainedModel):
         self._making = Lock()
         self._tokenizer = read_tokenizer(folder)
         self.blocks = tuple(_maps(layer) for layer in self.bert.encoder.layers if isinstance(layer, EncoderLayer))
-        self.description = describe(_parameters(self.bert), sizes_of(self.bert.encoder))
+        self.description = describe(folder)
 
     @property
     def body(self) -> Bert:
@@ -211,26 +210,5 @@ def renamed(name: str) -> str:
 
 
 def _maps(layer: EncoderLayer) -> BlockMaps:
-    attention = layer.attention
-    return BlockMaps(
-        "encoder",
-        attention.projections(),
-        attention.output_projection(),
-        after_attention=layer.after,
-        weights=layer.weights(),
-    )
-
-
-def _parameters(bert: Bert) -> dict[str, int]:
-    """Count the parameters of each part."""
-
-    def count(*modules: nn.Module) -> int:
-        return sum(parameter.numel() for module in modules for parameter in module.parameters())
-
-    layers = [layer for layer in bert.encoder.layers if isinstance(layer, EncoderLayer)]
-    return {
-        "embeddings": count(bert.embeddings),
-        "attention": count(*(layer.attention for layer in layers)),
-        "feed_forward": count(*(layer.feed_forward for layer in layers)),
-        "norms": count(*(norm for layer in layers for norm in (layer.attention_norm, layer.feed_forward_norm))),
-    }
+    maps = layer.attention.projections(), layer.attention.output_projection()
+    return BlockMaps("encoder", *maps, after_attention=layer.after, weights=layer.weights())

@@ -22,11 +22,11 @@ WEIGHTS = "model.safetensors"
 """The file of its weights"""
 
 
-def describe(parameters: dict[str, int], sizes: ModelSizes | None = None) -> Description:
-    """Return the model's description. Without `sizes`, those of the linear maps are computed from its configuration."""
+def describe(folder: Path) -> Description:
+    """Return the description of the model with these files."""
     return Description(
         BUILT_IN, {"encoder": (LAYERS, HEADS)}, WIDTH, WIDTH // HEADS, norm_first=False, feed_forward=FEED_FORWARD,
-        vocabulary=VOCABULARY, parameters=parameters, sizes=sizes or configured_sizes(),
+        vocabulary=VOCABULARY, parameters=counted_parameters(folder), sizes=configured_sizes(),
         unavailable={"logits": "This model gives one vector a token; it has no head that names tokens."},
     )  # fmt: skip
 
@@ -39,15 +39,12 @@ def configured_sizes() -> ModelSizes:
     return ModelSizes((attention,) * LAYERS, (feed_forward,) * LAYERS)
 
 
-def counted_parameters() -> dict[str, int]:
+def counted_parameters(folder: Path) -> dict[str, int]:
     """Return the numbers of parameters by part, from the shapes in the head of the weights' file.
 
     The pooler and the table of positions' numbers, which the model does not use, are not counted.
-
-    Raises:
-        ModelError: the package with the model is not installed.
     """
-    with (find_folder() / WEIGHTS).open("rb") as file:
+    with (folder / WEIGHTS).open("rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
     counts = dict.fromkeys(("embeddings", "attention", "feed_forward", "norms"), 0)
     for name, tensor in header.items():
@@ -90,8 +87,8 @@ class WeightlessModel:
     """The model without its weights, for a page that shows the tokens before loading it. It can't be run."""
 
     tokenizer: WordPiece
+    description: Description
     name: str = BUILT_IN
-    description: Description = field(default_factory=lambda: describe(counted_parameters()))
     trace_budget: TraceBudget = field(default_factory=lambda: TraceBudget("traces", 0))
 
     def read(self, text: str, pair: str | None = None) -> tuple[Tokens, None]:
@@ -115,4 +112,5 @@ def described() -> WeightlessModel:
     Raises:
         ModelError: the package with the model is not installed.
     """
-    return WeightlessModel(read_tokenizer(find_folder()))
+    folder = find_folder()
+    return WeightlessModel(read_tokenizer(folder), describe(folder))

@@ -19,6 +19,7 @@ from torch.nn import functional
 from transformers.pytorch_utils import Conv1D
 
 from attnviz.pretrained.model import ModuleNames
+from attnviz.toy.layers import linear_map
 from attnviz.trace.layer import (
     ACTIVATIONS,
     AfterAttention,
@@ -26,9 +27,9 @@ from attnviz.trace.layer import (
     BlockWeights,
     LinearMap,
     Norm,
-    OutputProjection,
     Projection,
 )
+from attnviz.trace.matrices import QKV
 from attnviz.trace.model import Activation
 from attnviz.trace.vocabulary import Transform, Vocabulary
 
@@ -51,34 +52,18 @@ def find_input_projections(module: nn.Module, heads: int, head_size: int) -> dic
     fused = getattr(module, FUSED, None)
     if isinstance(fused, Conv1D) and fused.weight.shape[1] == 3 * fused.weight.shape[0]:
         weights, biases = fused.weight.detach().chunk(3, dim=1), fused.bias.detach().chunk(3)
-        maps = zip(weights, biases, strict=True)
-        return {
-            name: Projection.of_heads(weight, bias, heads, head_size)
-            for name, (weight, bias) in zip(("query", "key", "value"), maps, strict=True)
-        }
-    for names in SEPARATE:
-        layers = [getattr(module, name, None) for name in names]
-        if all(isinstance(layer, nn.Linear) for layer in layers):
-            return {
-                name: Projection.of_heads(
-                    layer.weight.detach().T, None if layer.bias is None else layer.bias.detach(), heads, head_size
-                )
-                for name, layer in zip(("query", "key", "value"), layers, strict=True)
-                if isinstance(layer, nn.Linear)
-            }
-    return None
+        maps = list(map(LinearMap, weights, biases))
+    else:
+        maps = [linear_map(getattr(module, name)) for name in _separate(module)]
+    split = (Projection.of_heads(linear, heads, head_size) for linear in maps)
+    return dict(zip(QKV, split, strict=True)) if maps else None
 
 
-def find_output_projection(module: nn.Module, parent: nn.Module | None) -> OutputProjection | None:
+def find_output_projection(module: nn.Module, parent: nn.Module | None) -> LinearMap | None:
     """Return W_O and its bias, or None if not found. In BERT it is outside the module: `parent.output.dense`."""
     candidates = [getattr(module, name, None) for name in OUTPUTS]
     candidates.append(getattr(getattr(parent, "output", None), "dense", None))
-    for layer in candidates:
-        if isinstance(layer, nn.Linear):
-            return OutputProjection(layer.weight.detach().T, None if layer.bias is None else layer.bias.detach())
-        if isinstance(layer, Conv1D):
-            return OutputProjection(layer.weight.detach(), layer.bias.detach())
-    return None
+    return next((_linear_map(layer) for layer in candidates if isinstance(layer, nn.Linear | Conv1D)), None)
 
 
 def reproduces(projection: Projection, x: Tensor, recorded: Tensor) -> bool:
@@ -100,7 +85,8 @@ def module_names(model: nn.Module, path: str) -> ModuleNames:
     """Return the names of the attention module at a path and of its projections."""
     output = _output_path(model, path)
     is_linear = bool(output) and isinstance(model.get_submodule(output), nn.Linear)
-    return ModuleNames(path, _projection_names(model.get_submodule(path)), output, is_linear)
+    module = model.get_submodule(path)
+    return ModuleNames(path, (FUSED,) if hasattr(module, FUSED) else _separate(module), output, is_linear)
 
 
 def layer_numbers(modules: Sequence[ModuleNames]) -> tuple[int, ...]:
@@ -135,9 +121,8 @@ def count_layers_of(stack: nn.Module) -> int:
     return -min(lists, default=(0, 0))[1]
 
 
-def _projection_names(module: nn.Module) -> tuple[str, ...]:
-    if hasattr(module, FUSED):
-        return (FUSED,)
+def _separate(module: nn.Module) -> tuple[str, ...]:
+    """Return the names of the linear layers of query, key and value; empty if it has none of these."""
     layouts = (names for names in SEPARATE if all(isinstance(getattr(module, name, None), nn.Linear) for name in names))
     return next(layouts, ())
 

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from attnviz.attention import Mask
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
-from attnviz.trace.layer import AfterAttention, Block, BlockWeights, LayerTrace, Norm, OutputProjection, Projection
+from attnviz.trace.layer import AfterAttention, Block, BlockWeights, LinearMap, Norm, Projection
 from attnviz.trace.model import Description, Kind, Need, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import Call, Pass, batch_weights, recording
 from attnviz.trace.trace import Trace
@@ -30,7 +30,7 @@ class BlockMaps(ShortRepr):
 
     kind: Kind
     projections: dict[str, Projection] | None
-    output: OutputProjection | None
+    output: LinearMap | None
     unavailable: Mapping[Need, str] = field(default_factory=dict)
     """For each unknown quantity: the reason, as a sentence"""
     after_attention: AfterAttention | None = None
@@ -203,18 +203,7 @@ class PretrainedModel(ShortRepr, ABC):
 
 def block_of(call: Call, maps: BlockMaps, mask: Mask) -> Block:
     """Return the traced block of one recorded attention call."""
-    layer = LayerTrace(
-        query=call.query,
-        key=call.key,
-        value=call.value,
-        scale=call.scale,
-        mask=mask,
-        query_input=call.query_input,
-        key_input=call.key_input,
-        projections=maps.projections,
-        output_projection=maps.output,
-        unavailable=maps.unavailable,
-    )
+    layer = call.traced(mask, projections=maps.projections, output_projection=maps.output, unavailable=maps.unavailable)
     block_input = None if maps.after_attention is None else call.block_input
     return Block(layer, maps.after_attention, maps.after_unavailable_reason, block_input, maps.weights)
 

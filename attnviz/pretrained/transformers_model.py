@@ -106,7 +106,9 @@ class TransformersModel(PretrainedModel):
             raise UnfitError(MORE_THAN_TEXT, TEXT_MODEL)
         self.embeddings = embeddings
         """(V, C): the token embeddings, only to be read"""
-        _check_vocabulary(tokenizer, embeddings)
+        if len(tokenizer) > len(embeddings):
+            sizes = f"{len(embeddings):,} token ids, and its tokenizer has {len(tokenizer):,}"
+            raise UnfitError(f"has embeddings for {sizes}")
         self.is_encoder_decoder = bool(self._model.config.is_encoder_decoder)
         self.takes_segments = (
             "token_type_ids" in tokenizer.model_input_names and "token_type_ids" in signature(model.forward).parameters
@@ -123,12 +125,14 @@ class TransformersModel(PretrainedModel):
         self._theirs.watch(self._model, set(modules))
         with torch.inference_mode():
             probe, hidden = self._compared_pass(len(modules))
-            following = [*(_input(call) for call in probe.calls[1:]), hidden]
+            inputs = (call.query_input if call.block_input is None else call.block_input for call in probe.calls)
+            following = [*inputs, hidden][1:]
             self.blocks = tuple(map(self._maps, probe.calls, probe.modules, following))
             self.language_head = self._language_head(hidden)
             self.vocabulary = self._vocabulary(hidden)
             self.output_bias = self._output_bias()
-            self.head_outputs = _outputs_of(self._whole)
+            outputs = self._whole.get_output_embeddings()
+            self.head_outputs = len(outputs.weight) if isinstance(outputs, nn.Linear) else None
             self.has_positions = self._finds_positions()
             if not self.has_positions:  # the table may be of rotations, or of what is added to scores
                 self.position_rows = None
@@ -570,11 +574,6 @@ def _weights(call: Call, maps: BlockMaps) -> Tensor:
     return block_of(call, maps, Mask.recognise(true_mask(call.mask))).attention.attentions()
 
 
-def _input(call: Call) -> Tensor | None:
-    """Return the input of a call's block, (T, C)."""
-    return call.query_input if call.block_input is None else call.block_input
-
-
 def _is_near(ours: Tensor, theirs: Tensor) -> bool:
     return ours.shape == theirs.shape and torch.allclose(ours, theirs, rtol=1e-4, atol=1e-4)
 
@@ -583,15 +582,3 @@ def _is_plain_body(model: Any, config: Any) -> bool:
     """Whether AutoModel builds a model of this class from this configuration."""
     bodies = MODEL_MAPPING_NAMES.get(config.model_type, ())
     return type(model).__name__ in ((bodies,) if isinstance(bodies, str) else bodies)
-
-
-def _check_vocabulary(tokenizer: Any, embeddings: Tensor) -> None:
-    """Raise UnfitError if a tokenizer has more ids than the token embeddings, (V, C), have rows."""
-    if len(tokenizer) > len(embeddings):
-        raise UnfitError(f"has embeddings for {len(embeddings):,} token ids, and its tokenizer has {len(tokenizer):,}")
-
-
-def _outputs_of(whole: Any) -> int | None:
-    """Return the number of outputs of a language head; None without one."""
-    outputs = whole.get_output_embeddings()
-    return len(outputs.weight) if isinstance(outputs, nn.Linear) else None

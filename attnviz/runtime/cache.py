@@ -108,13 +108,6 @@ class SingleFlightCache(Generic[V]):
 
     def _begin(self, key: Hashable, compute: Callable[[], V]) -> tuple[V | Task[V], bool]:
         """Return the result, or the task that computes it and whether this call has submitted it."""
-        task, is_mine = self._find(key)
-        if is_mine and isinstance(task, Task):
-            self._pool.submit(task, partial(self._compute, key, compute))
-        return task, is_mine
-
-    def _find(self, key: Hashable) -> tuple[V | Task[V], bool]:
-        """Return the result, or the task that computes it and whether the caller must submit it."""
         with self._lock:
             result = self._results.get(key)
             if result is not None:
@@ -123,7 +116,8 @@ class SingleFlightCache(Generic[V]):
             if task is not None:
                 return task, False
             self._in_flight[key] = task = Task()
-            return task, True
+        self._pool.submit(task, partial(self._compute, key, compute))
+        return task, True
 
     def _compute(self, key: Hashable, compute: Callable[[], V]) -> V:
         try:

@@ -6,6 +6,7 @@ import asyncio
 import json
 from base64 import b64encode
 from collections.abc import Callable
+from functools import partial
 
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
@@ -40,24 +41,14 @@ class Exports:
         """Return the routes of `components.export_view`."""
         return [
             Route(PATHS["letters"], letters),
-            Route(PATHS["fonts"], self.fonts, methods=["POST"]),
-            Route(PATHS["pdf"], self.pdf, methods=["POST"]),
-            Route(PATHS["pptx"], self.pptx, methods=["POST"]),
+            *(
+                Route(PATHS[name], partial(self.make_file, make=make, media_type=media_type), methods=["POST"])
+                for name, (make, media_type) in FILES.items()
+            ),
         ]
 
-    async def fonts(self, request: Request) -> Response:
-        """Serve the font with some characters, as JSON: for each weight a WOFF2 file in base64, or "" without any."""
-        return await self._made(request, font_files, "application/json")
-
-    async def pdf(self, request: Request) -> Response:
-        """Serve a recorded picture as PDF."""
-        return await self._made(request, pdf_file, "application/pdf")
-
-    async def pptx(self, request: Request) -> Response:
-        """Serve recorded pictures as slides."""
-        return await self._made(request, pptx_file, SLIDES)
-
-    async def _made(self, request: Request, make: Callable[[bytes], bytes], media_type: str) -> Response:
+    async def make_file(self, request: Request, make: Callable[[bytes], bytes], media_type: str) -> Response:
+        """Serve the file that is made of a request's body."""
         refusal = _refusal(request)
         if refusal:
             return refusal
@@ -103,7 +94,9 @@ def letters(_: Request) -> Response:
 
 
 def font_files(body: bytes) -> bytes:
-    """Return the JSON of `Exports.fonts`. The body is JSON too: the characters in "regular" and in "bold".
+    """Return the font with some characters, as JSON: for each weight a WOFF2 file in base64, or "" without any.
+
+    The body is JSON too: the characters in "regular" and in "bold".
 
     Raises:
         RefusedError: the body is something else.
@@ -121,31 +114,29 @@ def font_files(body: bytes) -> bytes:
     return json.dumps({name: b64encode(file).decode() for name, file in files.items()}).encode()
 
 
-def pdf_file(body: bytes) -> bytes:
-    """Return a recording as PDF.
+def picture_file(kind: str, body: bytes) -> bytes:
+    """Return a recording as PDF, or a list of recordings as a deck of slides if the kind is "pptx".
 
     Raises:
-        RefusedError: the body is not a recording.
+        RefusedError: the body is something else, or too large.
     """
-    from attnviz.export.files.pdf import write_recording
-    from attnviz.export.recording import read_recording
-
-    return _refused(lambda: write_recording(read_recording(body)))
-
-
-def pptx_file(body: bytes) -> bytes:
-    """Return a list of recordings as a deck; raises as `pdf_file` does."""
-    from attnviz.export.files.picture_slide import write_picture_slides
-    from attnviz.export.recording import read_recordings
-
-    return _refused(lambda: write_picture_slides(read_recordings(body)))
-
-
-def _refused(make: Callable[[], bytes]) -> bytes:
-    """Return a file; why a recording is refused becomes a `RefusedError`."""
-    from attnviz.export.recording import RecordingError
+    from attnviz.export.recording import RecordingError, read_recording, read_recordings
 
     try:
-        return make()
+        if kind == "pptx":
+            from attnviz.export.files.picture_slide import write_picture_slides
+
+            return write_picture_slides(read_recordings(body))
+        from attnviz.export.files.pdf import write_recording
+
+        return write_recording(read_recording(body))
     except RecordingError as error:
         raise RefusedError(str(error)) from error
+
+
+FILES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "fonts": (font_files, "application/json"),
+    "pdf": (partial(picture_file, "pdf"), "application/pdf"),
+    "pptx": (partial(picture_file, "pptx"), SLIDES),
+}
+"""By the names of their paths: the function that makes a file of a request's body, and the file's media type"""

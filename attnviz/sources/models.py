@@ -159,9 +159,6 @@ PRETRAINED = Source(
 )
 
 
-FALLBACK = "induction"
-
-
 def _is_pretrained(name: str) -> bool:
     """Whether the source "pretrained" offers a model of this name; then the view names no trained model."""
     return name.strip() in ("", BUILT_IN, *settings().models)
@@ -169,7 +166,7 @@ def _is_pretrained(name: str) -> bool:
 
 TRAINED_NAMES = Names(
     offered=trained.names,
-    fallback=FALLBACK,
+    fallback="induction",
     foreign=_is_pretrained,
     takes_trained=True,
     help=lambda: "Each is small, and was trained with one command: see what is said of it below.",
@@ -219,9 +216,7 @@ def open_by_name(name: str) -> Model:
     return trained.load(name) if trained.is_name(name) else pretrained.load(name)
 
 
-@cache
-def _load(name: str) -> Model:
-    return open_by_name(name)
+_load = cache(open_by_name)
 
 
 @dataclass(slots=True)
@@ -286,11 +281,6 @@ def averages_of(get: Get, resources: Resources) -> Walk:
     return walk_to_attention(tokens, ToyConfig(positions=get("positions"), seed=get("seed")))
 
 
-def caution(get: Get) -> str:
-    """Say that the weights have learned nothing."""
-    return f"The toy's weights are drawn from seed {get('seed')} and have learned nothing."
-
-
 TOY = Source(
     "toy",
     "Toy",
@@ -300,5 +290,5 @@ TOY = Source(
     only_layer="the toy block",
     help="one block with weights drawn from a seed. It has learned nothing, and all of its settings are yours.",
     about=lambda get: f"Toy weights of seed {get('seed')}, which have learned nothing.",
-    caution=caution,
+    caution=lambda get: f"The toy's weights are drawn from seed {get('seed')} and have learned nothing.",
 )

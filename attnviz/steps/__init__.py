@@ -14,21 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from attnviz.steps.attention import CONCAT, HEAD_OUTPUTS, MASKED, OUTPUT, SCALED, SCORES, WEIGHTS
 from attnviz.steps.averages import WAYS
-from attnviz.steps.block import (
-    ATTENTION_NORM,
-    ATTENTION_RESIDUAL,
-    BLOCK_OUTPUT,
-    FEED_FORWARD_HIDDEN,
-    FEED_FORWARD_NORM,
-    FEED_FORWARD_OUTPUT,
-    FEED_FORWARD_RESIDUAL,
-    FINAL_NORM,
-    INPUT_NORM,
-    TRANSFORM_NORM,
-)
+from attnviz.steps.block import AFTER_ATTENTION, INPUT_NORM
 from attnviz.steps.inputs import EMBEDDINGS, QKV, TOKENS
 from attnviz.steps.step import Step, unavailable
-from attnviz.steps.vocabulary import LOGITS, PROBABILITIES, TRANSFORM_HIDDEN
+from attnviz.steps.vocabulary import LANGUAGE_HEAD
 
 if TYPE_CHECKING:
     from attnviz.trace.model import Description, Place
@@ -45,27 +34,8 @@ OF_HEAD = tuple(name for step in ATTENTION.values() if step.is_of_head for name 
 STEPS: dict[str, Step[Any]] = {TOKENS.name: TOKENS, **ATTENTION}
 """The steps from the text to the output, by name, in order."""
 
-_INPUT = ("tokens", "embeddings")
-_AFTER_ATTENTION = (
-    ATTENTION_RESIDUAL,
-    ATTENTION_NORM,
-    FEED_FORWARD_NORM,
-    FEED_FORWARD_HIDDEN,
-    FEED_FORWARD_OUTPUT,
-    FEED_FORWARD_RESIDUAL,
-    BLOCK_OUTPUT,
-    FINAL_NORM,
-    TRANSFORM_HIDDEN,
-    TRANSFORM_NORM,
-    LOGITS,
-    PROBABILITIES,
-)
-PARTS: dict[str, Step[Any]] = {
-    **{name: STEPS[name] for name in _INPUT},
-    INPUT_NORM.name: INPUT_NORM,
-    **STEPS,
-    **{step.name: step for step in _AFTER_ATTENTION},
-}
+_INPUT: tuple[Step[Any], ...] = (TOKENS, EMBEDDINGS, INPUT_NORM)
+PARTS = {step.name: step for step in (*_INPUT, *STEPS.values(), *AFTER_ATTENTION, *LANGUAGE_HEAD)}
 """All steps of a transformer, by name, in order; a walk has only those whose matrices its part of a block has"""
 
 _OF_PART = {

@@ -27,26 +27,12 @@ def _softmax(scores: tree.Expression, *, stretch: bool) -> tree.Expression:
     return tree.Call(tree.Name("softmax"), tree.Sum((scores, _M)), stretch=stretch)
 
 
-_LOOP = tree.Relation(
-    "=",
-    (
-        tree.Indexed(tree.Symbol("y"), _I),
-        tree.Product(
-            (
-                tree.Fraction(_ONE, _NEXT),
-                tree.Total(tree.Relation("=", (_J, _ZERO)), _I, tree.Indexed(tree.Symbol("x"), _J)),
-            ),
-            "none",
-        ),
-    ),
-)
-_SHARES = tree.Relation(
-    "for",
-    (
-        tree.Relation("=", (tree.Indexed(_A, tree.Product((_I, _J), "none")), tree.Fraction(_ONE, _NEXT, small=True))),
-        tree.Relation("≤", (_J, _I)),
-    ),
-)
+_SO_FAR = tree.Total(tree.Relation("=", (_J, _ZERO)), _I, tree.Indexed(tree.Symbol("x"), _J))
+_MEAN = tree.Product((tree.Fraction(_ONE, _NEXT), _SO_FAR), "none")
+_LOOP = tree.Relation("=", (tree.Indexed(tree.Symbol("y"), _I), _MEAN))
+_CELL = tree.Indexed(_A, tree.Product((_I, _J), "none"))
+_SHARE = tree.Relation("=", (_CELL, tree.Fraction(_ONE, _NEXT, small=True)))
+_SHARES = tree.Relation("for", (_SHARE, tree.Relation("≤", (_J, _I))))
 _MATRIX = tree.Row((tree.Relation("=", (_Y, tree.Product((_A, _X)))), _SHARES), comma=True)
 _SOFTMAX = tree.Relation("=", (_Y, tree.Product((_softmax(_ZERO, stretch=False), _X))))
 _SCALE = tree.Fraction(_ONE, tree.Root(tree.Symbol("D")), small=True)

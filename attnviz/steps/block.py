@@ -23,7 +23,7 @@ from attnviz.formulas.tree import (
     Sum,
     Symbol,
 )
-from attnviz.steps.picture import MatrixProduct, Operation, Picture, panel, picture, product_picture, share
+from attnviz.steps.picture import MatrixProduct, Operation, PanelSpec, Picture, panel, picture, product_picture, share
 from attnviz.steps.step import Step
 from attnviz.trace.matrices import matrix
 from attnviz.trace.model import Activation
@@ -297,21 +297,36 @@ def activation_formula(result: Expression, activation: Activation | None, inner:
 _FEED_FORWARD_UNKNOWN = "# the feed-forward of this family is not known; {} is as the model computes it"
 
 
-def _mapped(walk: Walk, x: str, number_of_map: str) -> Expression:
-    index = Symbol(number_of_map)
-    product = Product((Symbol(x), Indexed(Symbol("W"), index)))
-    return Sum((product, Indexed(Symbol("b"), index))) if has(walk, f"b_{number_of_map}") else product
+def mapped(walk: Walk, x: str, index: str, bias: str) -> Expression:
+    """Return the formula of a linear map of x, with its bias if the walk has a vector of this name."""
+    product = Product((Symbol(x), Indexed(Symbol("W"), Symbol(index))))
+    return Sum((product, Indexed(Symbol("b"), Symbol(index)))) if has(walk, bias) else product
+
+
+def activated_picture(
+    source: PanelSpec, weight: PanelSpec, inner: PanelSpec, hidden: PanelSpec, rows: int, width: int, *,
+    bias: str | None, activation: Activation | None,
+) -> Picture:  # fmt: skip
+    """Return the picture of a linear map of `source`, (rows, width), and of the activation after it, if it is known."""
+    operation = Operation("activation", (inner.name,), name=activation)
+    return picture(
+        ((None, weight, None), (source, inner, hidden)),
+        (0.6, 1, 1),
+        share(width, rows),
+        {inner.name: MatrixProduct(source.name, weight.name, bias)},
+        operations={} if activation is None else {hidden.name: operation},
+    )
 
 
 def _hidden_formula(walk: Walk) -> Expression:
     if not has(walk, "W_1"):
         return Relation("=", (Symbol("H"), Box(Call(Name("hidden"), Symbol("x")))))
-    return activation_formula(Symbol("H"), part_of(walk).activation, _mapped(walk, "x", "1"))
+    return activation_formula(Symbol("H"), part_of(walk).activation, mapped(walk, "x", "1", "b_1"))
 
 
 def _output_formula(walk: Walk) -> Expression:
-    mapped = _mapped(walk, "H", "2") if has(walk, "W_2") else Call(Name("map"), Symbol("H"))
-    return Relation("=", (Name("feed-forward"), Box(mapped)))
+    output = mapped(walk, "H", "2", "b_2") if has(walk, "W_2") else Call(Name("map"), Symbol("H"))
+    return Relation("=", (Name("feed-forward"), Box(output)))
 
 
 def _hidden_notice(walk: Walk) -> str:
@@ -340,19 +355,15 @@ def _hidden_picture(walk: Walk) -> Picture:
     hidden = panel("feed_forward_hidden", TITLES["feed_forward_hidden"], bar=True)
     if not has(walk, "W_1"):
         return picture(((hidden,),), (1,))
-    source, activation = read_by_feed_forward(walk), part_of(walk).activation
-    width = matrix(walk, "W_1").shape[0]
-    inner = panel("feed_forward_inner", "x · W₁ + b₁" if has(walk, "b_1") else "x · W₁")
-    products = {"feed_forward_inner": MatrixProduct(source, "W_1", "b_1" if has(walk, "b_1") else None)}
-    operation = Operation("activation", ("feed_forward_inner",), name=activation)
-    grid = ((None, panel("W_1", "W₁"), None), (panel(source, f"x {TITLES[source]}"), inner, hidden))
-    heights = share(width, matrix(walk, source).shape[0])
-    return picture(
-        grid,
-        (0.6, 1, 1),
-        heights,
-        products,
-        operations={} if activation is None else {"feed_forward_hidden": operation},
+    source = read_by_feed_forward(walk)
+    return activated_picture(
+        panel(source, f"x {TITLES[source]}"),
+        panel("W_1", "W₁"),
+        panel("feed_forward_inner", "x · W₁ + b₁" if has(walk, "b_1") else "x · W₁"),
+        hidden,
+        *matrix(walk, source).shape,
+        bias="b_1" if has(walk, "b_1") else None,
+        activation=part_of(walk).activation,
     )
 
 
@@ -439,3 +450,9 @@ FEED_FORWARD_OUTPUT: Step[Walk] = Step(
     matrices=("feed_forward_output",),
     is_of_head=False,
 )
+
+AFTER_ATTENTION = (
+    ATTENTION_RESIDUAL, ATTENTION_NORM, FEED_FORWARD_NORM, FEED_FORWARD_HIDDEN, FEED_FORWARD_OUTPUT,
+    FEED_FORWARD_RESIDUAL, BLOCK_OUTPUT, FINAL_NORM,
+)  # fmt: skip
+"""The steps after an attention up to the end of its stack, in order"""

@@ -6,19 +6,22 @@ from typing import TYPE_CHECKING
 
 from attnviz.annotated_text import AnnotatedText, annotated, named
 from attnviz.formatting import fine_percent, number
-from attnviz.formulas.tree import Box, Call, Expression, Indexed, Name, Product, Relation, Sum, Symbol
+from attnviz.formulas.tree import Box, Call, Name, Relation, Symbol
 from attnviz.steps.block import (
     TITLES,
+    TRANSFORM_NORM,
+    activated_picture,
     activation_code,
     activation_formula,
     end_of_stack,
     has,
     lengths,
+    mapped,
     part_of,
     read_by_vocabulary,
     row,
 )
-from attnviz.steps.picture import MatrixProduct, Operation, PanelSpec, Picture, panel, picture, product_picture, share
+from attnviz.steps.picture import Operation, PanelSpec, Picture, panel, picture, product_picture
 from attnviz.steps.step import Step
 from attnviz.trace.matrices import matrix
 
@@ -27,13 +30,6 @@ if TYPE_CHECKING:
 
 
 _TRANSFORM_UNKNOWN = "# the activation of this head is not known; transform_hidden is as the model computes it"
-
-
-def _transform_formula(walk: Walk) -> Expression:
-    index = Symbol("T")
-    inner: Expression = Product((Symbol("X"), Indexed(Symbol("W"), index)))
-    inner = Sum((inner, Indexed(Symbol("b"), index))) if has(walk, "b_transform") else inner
-    return activation_formula(Symbol("T"), part_of(walk).head_activation, inner)
 
 
 def _transform_code(walk: Walk) -> str:
@@ -47,19 +43,16 @@ def _transform_code(walk: Walk) -> str:
 
 
 def _transform_picture(walk: Walk) -> Picture:
-    source, activation = end_of_stack(walk), part_of(walk).head_activation
+    source = end_of_stack(walk)
     bias = "b_transform" if has(walk, "b_transform") else None
-    hidden = panel("transform_hidden", TITLES["transform_hidden"], bar=True)
-    inner = panel("transform_inner", TITLES["transform_inner"] + (" + b_T" if bias else ""))
-    heights = share(matrix(walk, "W_transform").shape[0], matrix(walk, source).shape[0])
-    grid = ((None, panel("W_transform", TITLES["W_transform"]), None), (panel(source, TITLES[source]), inner, hidden))
-    operation = Operation("activation", ("transform_inner",), name=activation)
-    return picture(
-        grid,
-        (0.6, 1, 1),
-        heights,
-        {"transform_inner": MatrixProduct(source, "W_transform", bias)},
-        operations={} if activation is None else {"transform_hidden": operation},
+    return activated_picture(
+        panel(source, TITLES[source]),
+        panel("W_transform", TITLES["W_transform"]),
+        panel("transform_inner", TITLES["transform_inner"] + (" + b_T" if bias else "")),
+        panel("transform_hidden", TITLES["transform_hidden"], bar=True),
+        *matrix(walk, source).shape,
+        bias=bias,
+        activation=part_of(walk).head_activation,
     )
 
 
@@ -76,7 +69,9 @@ def _transform_fact(walk: Walk) -> str:
 TRANSFORM_HIDDEN: Step[Walk] = Step(
     name="transform_hidden",
     title="Dense (head)",
-    formula=_transform_formula,
+    formula=lambda walk: activation_formula(
+        Symbol("T"), part_of(walk).head_activation, mapped(walk, "X", "T", "b_transform")
+    ),
     notice=lambda _: annotated(
         "The language head begins: one more [map](matrix=W_transform) of each row by itself, trained to name the "
         "tokens that were hidden from the model."
@@ -90,31 +85,12 @@ TRANSFORM_HIDDEN: Step[Walk] = Step(
 )
 
 
-_V = Symbol("V")
-
-
 def _panel(walk: Walk, name: str, **options: object) -> PanelSpec:
-    """Describe a matrix that has a labelled column for each vocabulary entry shown."""
-    return panel(name, TITLES[name], ticks=dict(enumerate(part_of(walk).vocabulary)), **options)
-
-
-def _panel_with_rest(walk: Walk, name: str, **options: object) -> PanelSpec:
-    """Describe such a matrix with one more column for all other entries together, if there are any."""
+    """Describe a matrix with a labelled column for each vocabulary entry shown, and perhaps one for all others."""
     part = part_of(walk)
-    others = [f"{part.rest:,} others"] if part.rest else []
-    return panel(name, TITLES[name], ticks=dict(enumerate([*part.vocabulary, *others])), **options)
-
-
-def _before_softmax(walk: Walk) -> str:
-    """Return the name of the softmax's input."""
-    return "logits_and_rest" if part_of(walk).rest else "logits"
-
-
-def _logits_formula(walk: Walk) -> Expression:
-    product = Product((Symbol("X"), Indexed(Symbol("W"), _V)))
-    return Relation(
-        "=", (Symbol("Z"), Box(Sum((product, Indexed(Symbol("b"), _V))) if has(walk, "b_vocabulary") else product))
-    )
+    has_rest = part.rest and name in ("logits_and_rest", "probabilities")
+    labels = [*part.vocabulary, *([f"{part.rest:,} others"] if has_rest else [])]
+    return panel(name, TITLES[name], ticks=dict(enumerate(labels)), **options)
 
 
 def _logits_picture(walk: Walk) -> Picture:
@@ -164,12 +140,9 @@ def _probabilities_fact(walk: Walk) -> str:
 
 
 def _probabilities_picture(walk: Walk) -> Picture:
-    before = _before_softmax(walk)
-    row_of_two = (
-        _panel_with_rest(walk, before, limit=("logits",)),
-        _panel_with_rest(walk, "probabilities", scale="weights", bar=True),
-    )
-    return picture((row_of_two,), (1, 1), operations={"probabilities": Operation("softmax", (before,))})
+    before = "logits_and_rest" if part_of(walk).rest else "logits"
+    panels = _panel(walk, before, limit=("logits",)), _panel(walk, "probabilities", scale="weights", bar=True)
+    return picture((panels,), (1, 1), operations={"probabilities": Operation("softmax", (before,))})
 
 
 def _logits_notice(walk: Walk) -> str:
@@ -208,7 +181,7 @@ def _probabilities_code(walk: Walk) -> str:
 LOGITS: Step[Walk] = Step(
     name="logits",
     title="Logits",
-    formula=_logits_formula,
+    formula=lambda walk: Relation("=", (Symbol("Z"), Box(mapped(walk, "X", "V", "b_vocabulary")))),
     notice=_logits_notice,
     code=lambda walk: (
         f"logits = {read_by_vocabulary(walk)} @ W_vocabulary{' + b_vocabulary' if has(walk, 'b_vocabulary') else ''}"
@@ -231,3 +204,6 @@ PROBABILITIES: Step[Walk] = Step(
     matrices=("logits_and_rest", "probabilities"),
     is_of_head=False,
 )
+
+LANGUAGE_HEAD = (TRANSFORM_HIDDEN, TRANSFORM_NORM, LOGITS, PROBABILITIES)
+"""The steps of a language head, in order"""

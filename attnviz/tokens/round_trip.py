@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -38,27 +38,23 @@ class RoundTrip:
 def round_trip(tokenizer: CharVocab | WordTokenizer | WordPiece, tokens: Tokens, segment: int = 0) -> RoundTrip:
     """Decode the ids of one segment of `tokens` (0: the text, 1: the pair) and explain every difference."""
     original = tokens.pair if segment == 1 and tokens.pair is not None else tokens.text
-    ids = [id_ for id_, token_segment in zip(tokens.ids, tokens.segments, strict=True) if token_segment == segment]
-    decoded = tokenizer.decode(ids)
+    places = [place for place, token_segment in enumerate(tokens.segments) if token_segment == segment]
+    decoded = tokenizer.decode([tokens.ids[place] for place in places])
     if original == decoded:
         return RoundTrip(original, decoded, ())
-    reasons = list(_common_reasons(tokens, segment, original))
+    reasons = list(_common_reasons(tokens, places, original))
     if isinstance(tokenizer, WordTokenizer):
         reasons += _word_reasons(tokenizer, original)
     elif isinstance(tokenizer, WordPiece):
-        reasons += _wordpiece_reasons(tokenizer, tokens, segment, original)
+        reasons += _wordpiece_reasons(tokenizer, tokens, places, original)
     return RoundTrip(original, decoded, tuple(reasons))
 
 
-def _common_reasons(tokens: Tokens, segment: int, original: str) -> Iterator[str]:
-    ends = [
-        end for (_, end), token_segment in zip(tokens.offsets, tokens.segments, strict=True) if token_segment == segment
-    ]
+def _common_reasons(tokens: Tokens, places: Sequence[int], original: str) -> Iterator[str]:
+    ends = [tokens.offsets[place][1] for place in places]
     if tokens.dropped and max(ends, default=0) < len(original.rstrip()):
         yield f"{counted(tokens.dropped, 'token')} past the limit {were(tokens.dropped)} dropped."
-    count = sum(
-        lost and token_segment == segment for lost, token_segment in zip(tokens.unknown, tokens.segments, strict=True)
-    )
+    count = sum(tokens.unknown[place] for place in places)
     if count and tokens.tokenizer == "char":
         yield f"{counted(count, 'character')} without an id came back as �."
     elif count:
@@ -72,8 +68,9 @@ def _word_reasons(tokenizer: WordTokenizer, original: str) -> Iterator[str]:
         yield f"{', '.join(words)} share one id, so all of them come back as {words[0]}."
 
 
-def _wordpiece_reasons(tokenizer: WordPiece, tokens: Tokens, segment: int, original: str) -> Iterator[str]:
-    kept = _without_special(tokenizer, tokens, segment, original)
+def _wordpiece_reasons(tokenizer: WordPiece, tokens: Tokens, places: Sequence[int], original: str) -> Iterator[str]:
+    special = [place for place in places if tokenizer.is_special(tokens.ids[place])]
+    kept = _without_special(tokens, special, original)
     if kept.lower() != kept:
         yield "BERT's tokenizer lower-cases the text."
     decomposed = [(character, unicodedata.normalize("NFD", character)) for character in kept]
@@ -86,32 +83,25 @@ def _wordpiece_reasons(tokenizer: WordPiece, tokens: Tokens, segment: int, origi
         yield "It removes control characters, other invisible ones, and �."
     if original != " ".join(original.split()):
         yield "White space only separates words: it comes back as single spaces."
-    rows = zip(tokens.ids, tokens.special, tokens.segments, tokens.unknown, strict=True)
-    if any(
-        tokenizer.is_special(id_) and not (added or lost)
-        for id_, added, token_segment, lost in rows
-        if token_segment == segment
-    ):
+    if any(not (tokens.special[place] or tokens.unknown[place]) for place in special):
         yield "A typed [CLS], [SEP], [PAD], [MASK] or [UNK] is BERT's own token, which decoding leaves out."
-    if _moves_spaces(tokenizer, tokens, segment):
+    if _moves_spaces(tokenizer, tokens, [place for place in places if place not in special]):
         yield "Spaces next to punctuation are put back by rule, not as they were typed."
 
 
-def _without_special(tokenizer: WordPiece, tokens: Tokens, segment: int, original: str) -> str:
+def _without_special(tokens: Tokens, special: Sequence[int], original: str) -> str:
     """Return the text without the characters that became [UNK] or a typed special token: both decode to nothing."""
     kept, position = [], 0
-    for id_, (start, end), token_segment in zip(tokens.ids, tokens.offsets, tokens.segments, strict=True):
-        if token_segment == segment and end and tokenizer.is_special(id_):
+    for start, end in (tokens.offsets[place] for place in special):
+        if end:
             kept.append(original[position:start])
             position = end
     return "".join([*kept, original[position:]])
 
 
-def _moves_spaces(tokenizer: WordPiece, tokens: Tokens, segment: int) -> bool:
+def _moves_spaces(tokenizer: WordPiece, tokens: Tokens, places: Sequence[int]) -> bool:
     """Whether two neighbouring tokens touch in the text but not after decoding, or the other way round."""
-    rows = zip(tokens.ids, tokens.offsets, tokens.segments, tokens.special, strict=True)
-    spelled = [(id_, start, end) for id_, (start, end), token_segment, added in rows
-               if token_segment == segment and not (added or tokenizer.is_special(id_))]  # fmt: skip
+    spelled = [(tokens.ids[place], *tokens.offsets[place]) for place in places if not tokens.special[place]]
     return any(
         (start <= end) != (" " not in tokenizer.decode((before, after)))
         for (before, _, end), (after, start, _) in pairwise(spelled)

@@ -179,7 +179,7 @@ class WordTokenizer:
         """Return a tokenizer that can decode the words of `text`."""
         plain = cls(buckets)
         lexicon: dict[int, tuple[str, ...]] = {}
-        for word in dict.fromkeys(_words(repair(text))):
+        for word in dict.fromkeys(re.findall(r"\S+", repair(text))):
             id_ = plain.id(word)
             lexicon[id_] = (*lexicon.get(id_, ()), word)
         return cls(buckets, MappingProxyType(lexicon))
@@ -218,10 +218,6 @@ class WordTokenizer:
     def decode(self, ids: Iterable[int]) -> str:
         """Return words joined by one space: the first word of each id in the lexicon, or U+FFFD if it has none."""
         return " ".join(self.lexicon.get(id_, ("\ufffd",))[0] for id_ in ids)
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"\S+", text)
 
 
 MAX_POSITIONS = 512

@@ -131,13 +131,10 @@ class Tokens(ShortRepr):
         texts = [self.text] if self.pair is None else [self.text, self.pair]
         lengths = [len(text) for text in texts]
         if self.dropped:
-            ends = [
-                (self.segments[index] if self.pair is not None else 0, self.offsets[index][1]) for index in text_tokens
-            ]
-            lengths = [
-                max((end for token_segment, end in ends if token_segment == segment), default=0)
-                for segment in range(len(texts))
-            ]
+            lengths = [0] * len(texts)
+            for index in text_tokens:
+                segment = self.segments[index] if self.pair is not None else 0
+                lengths[segment] = max(lengths[segment], self.offsets[index][1])
         return sum(lengths) / len(text_tokens)
 
     def source(self, index: int) -> str:

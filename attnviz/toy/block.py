@@ -1,7 +1,7 @@
 """The toy model: one block of multi-head self-attention with adjustable settings, and its trace.
 
 The projections to queries, keys and values are linear, position-mixing or the identity, and W_O is optional. Every
-module takes (T, C) or, with a batch axis, (B, T, C). `Averages` leads to it: the uniform average over the past,
+module takes (T, C) or, with a batch axis, (B, T, C). `average_past` leads to it: the uniform average over the past,
 computed in three ways, then causal attention.
 
 Shapes: B texts, T tokens, C model width, H heads, D head width.
@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -20,63 +19,44 @@ from attnviz.attention import Mask, MaskKind, apply_mask, causal_mask
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.toy.config import MAX_AVERAGED, MAX_HEAD_SIZE, MAX_TOKENS, ToyConfig
-from attnviz.toy.weights import Ids, SeededEmbeddings, draw, draw_tall, draw_wide, sum_of
-from attnviz.trace.layer import Block, LayerTrace, OutputProjection, Projection
-from attnviz.trace.matrices import AVERAGES
+from attnviz.toy.weights import Ids, draw, draw_tall, draw_wide, embed_positions, embed_tokens, sum_of
+from attnviz.trace.layer import Block, LayerTrace, LinearMap, Projection
+from attnviz.trace.matrices import AVERAGES, QKV
 from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import recorded_attention, recording, watch_inputs
 from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
 
 
-class SeededProjection(nn.Module):
-    """The projection from X to "query", "key" or "value", for all heads.
+def draw_projection(name: str, config: ToyConfig, n: int) -> Projection:
+    """Draw the projection from X to "query", "key" or "value", for all heads and n tokens.
 
     Linear weights are normal with variance 1/C, so the projection preserves the variance of X, unless the settings set
     their standard deviation. Position-mixing weights have variance 1/16 for any length, so a longer text does not
-    change them. Biases are normal with variance 1/C.
+    change them; only these depend on n. Biases are normal with variance 1/C.
     """
-
-    def __init__(self, name: str, config: ToyConfig, n: int) -> None:
-        """Draw the weights for n tokens; only position-mixing weights depend on n."""
-        super().__init__()
-        seed, heads = config.seed, range(config.head_count)
-        weight = bias = None
-        if config.qkv == "linear":
-            width, size = config.width, config.head_size
-            maps = torch.stack([_linear(seed, name, h, width)[:, :size] for h in heads])  # (H, C, D)
-            std = config.stds[name]
-            weight = maps / math.sqrt(width) if std is None else maps * std
-            if config.bias:
-                rows = [draw(seed, f"b_{name}", h, 1, MAX_HEAD_SIZE)[:, :size] for h in heads]
-                bias = torch.cat(rows) / math.sqrt(width)  # (H, D)
-        elif config.qkv == "positions":
-            mixes = [draw(seed, f"U_{name}", h, MAX_TOKENS, MAX_TOKENS)[:n, :n] for h in heads]
-            weight = torch.stack(mixes) / 4  # (H, T, T)
-        self.weight = None if weight is None else nn.Parameter(weight, requires_grad=False)
-        self.bias = None if bias is None else nn.Parameter(bias, requires_grad=False)
-        self.map = Projection(config.qkv, None if self.weight is None else self.weight.data, bias)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """Project (..., T, C) to (..., H, T, D)."""
-        return self.map.apply(x)
+    seed, heads = config.seed, range(config.head_count)
+    weight = bias = None
+    if config.qkv == "linear":
+        width, size = config.width, config.head_size
+        maps = torch.stack([_linear(seed, name, h, width)[:, :size] for h in heads])  # (H, C, D)
+        std = config.stds[name]
+        weight = maps / math.sqrt(width) if std is None else maps * std
+        if config.bias:
+            rows = [draw(seed, f"b_{name}", h, 1, MAX_HEAD_SIZE)[:, :size] for h in heads]
+            bias = torch.cat(rows) / math.sqrt(width)  # (H, D)
+    elif config.qkv == "positions":
+        mixes = [draw(seed, f"U_{name}", h, MAX_TOKENS, MAX_TOKENS)[:n, :n] for h in heads]
+        weight = torch.stack(mixes) / 4  # (H, T, T)
+    return Projection(config.qkv, weight, bias)
 
 
-class SeededOutput(nn.Module):
-    """W_O, (H·D, C), and optionally b_O, (C,). Adding a head does not change the rows of the others."""
-
-    def __init__(self, config: ToyConfig) -> None:
-        super().__init__()
-        seed, size, width = config.seed, config.width_per_head, config.width
-        rows = [_rows_of_output(seed, h, size, width) for h in range(config.head_count)]
-        self.weight = nn.Parameter(torch.cat(rows) / math.sqrt(width), requires_grad=False)
-        bias = draw_wide(seed, "b_output", 0, 1, width)[0] / math.sqrt(width) if config.bias else None
-        self.bias = None if bias is None else nn.Parameter(bias, requires_grad=False)
-        self.map = OutputProjection(self.weight.data, bias)
-
-    def forward(self, concat: Tensor) -> Tensor:
-        """Project (..., T, H·D) to (..., T, C)."""
-        return self.map.apply(concat)
+def draw_output(config: ToyConfig) -> LinearMap:
+    """Draw W_O, (H·D, C), and optionally b_O, (C,). Adding a head does not change the rows of the others."""
+    seed, size, width = config.seed, config.width_per_head, config.width
+    rows = [_rows_of_output(seed, h, size, width) for h in range(config.head_count)]
+    bias = draw_wide(seed, "b_output", 0, 1, width)[0] / math.sqrt(width) if config.bias else None
+    return LinearMap(torch.cat(rows) / math.sqrt(width), bias)
 
 
 def _linear(seed: int, name: str, head: int, width: int) -> Tensor:
@@ -107,8 +87,8 @@ class SeededAttention(nn.Module):
     def __init__(self, config: ToyConfig, n: int) -> None:
         """Draw the weights for texts of n tokens."""
         super().__init__()
-        self.query, self.key, self.value = (SeededProjection(name, config, n) for name in ("query", "key", "value"))
-        self.output = SeededOutput(config) if config.projection else nn.Identity()
+        self.projections = {name: draw_projection(name, config, n) for name in QKV}
+        self.output = draw_output(config) if config.projection else None
         self.shape = n, config.width
         self.scale = config.scale_factor
         self.mask = mask_of(config, n)
@@ -124,9 +104,15 @@ class SeededAttention(nn.Module):
         if x.ndim not in (2, 3) or tuple(x.shape[-2:]) != self.shape:
             n, width = self.shape
             raise ValueError(f"x {tuple(x.shape)} is neither ({n}, {width}) nor (B, {n}, {width})")
-        steps = recorded_attention(self, self.query(x), self.key(x), self.value(x), mask=self.mask, scale=self.scale)
-        output: Tensor = self.output(steps.concat)
-        return output
+        query, key, value = (self.projections[name].apply(x) for name in QKV)
+        concat = recorded_attention(self, query, key, value, mask=self.mask, scale=self.scale).concat
+        return concat if self.output is None else self.output.apply(concat)
+
+    def weights(self) -> tuple[Tensor, ...]:
+        """Return its weights."""
+        maps: list[Projection | LinearMap | None] = [*self.projections.values(), self.output]
+        weights = (weight for map_ in maps if map_ is not None for weight in (map_.weight, map_.bias))
+        return tuple(weight for weight in weights if weight is not None)
 
 
 ATTENTION_ALONE = "The toy is attention alone: it has no residual, no norm and no feed-forward."
@@ -148,15 +134,17 @@ class ToyBlock(nn.Module):
         if n > MAX_TOKENS:
             raise ValueError(f"{n} tokens: the toy takes at most {MAX_TOKENS}")
         super().__init__()
-        self.embeddings = SeededEmbeddings(config.seed, config.positions, config.width, config.embedding)
-        self.attention = SeededAttention(config, n)
+        self.config, self.attention = config, SeededAttention(config, n)
 
     def forward(self, ids: Ids) -> tuple[dict[str, Tensor], Tensor]:
         """Return the summands of the embeddings, (T, C) each, and the attention's output, (T, C).
 
         For a batch of texts with T ids each, the token embeddings and the output are (B, T, C).
         """
-        parts = self.embeddings(ids)
+        config = self.config
+        parts = {"token": embed_tokens(ids, config.seed, config.width, config.embedding)}
+        positions = embed_positions(parts["token"].shape[-2], config.positions, config.seed, config.width)
+        parts |= {} if positions is None else {"position": positions}
         return parts, self.attention(sum_of(parts))
 
 
@@ -226,19 +214,13 @@ def trace_toy(tokens: Tokens, config: ToyConfig) -> Trace:
         parts, output = block(tokens.ids)
     (call,) = recorder.calls
     attention = block.attention
-    layer = LayerTrace(
-        query=call.query,
-        key=call.key,
-        value=call.value,
-        scale=call.scale,
-        mask=attention.mask,
-        query_input=call.query_input,
-        key_input=call.key_input,
-        projections={"query": attention.query.map, "key": attention.key.map, "value": attention.value.map},
-        output_projection=attention.output.map if isinstance(attention.output, SeededOutput) else None,
+    layer = call.traced(
+        attention.mask,
+        projections=attention.projections,
+        output_projection=attention.output,
     )
     blocks: dict[Kind, tuple[Block, ...]] = {config.kind: (Block(layer, unavailable_reason=ATTENTION_ALONE),)}
-    weights = tuple(block.parameters())
+    weights = attention.weights()
     return Trace(tokens, None, blocks, output, embedding_parts=parts, weights=weights, model=_name(config))
 
 
@@ -246,26 +228,15 @@ def _name(config: ToyConfig) -> str:
     return f"toy, seed {config.seed}"
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Averages(ShortRepr):
-    """The same averages, (..., T, C), computed in three ways, with the matrices used by the second and third way."""
+def average_past(x: Tensor) -> dict[str, Tensor]:
+    """Average each row of x, (..., T, C), with all previous rows, in three ways.
 
-    by_loop: Tensor
-    """(..., T, C): row i is the mean of rows 0 to i of x, summed in a loop"""
-    triangle: Tensor
-    """(T, T): lower-triangular ones, each row divided by its sum"""
-    by_matrix: Tensor
-    """(..., T, C): triangle @ x"""
-    masked_zeros: Tensor
-    """(T, T): zeros, −inf above the diagonal"""
-    softmax_weights: Tensor
-    """(T, T): softmax of masked_zeros over the keys; equals triangle"""
-    by_softmax: Tensor
-    """(..., T, C): softmax_weights @ x"""
-
-
-def average_past(x: Tensor) -> Averages:
-    """Average each row of x, (..., T, C), with all previous rows: by a loop, a matrix product, and a softmax."""
+    Returns:
+        By the names in `attnviz.trace.matrices.AVERAGES`: `by_loop`, (..., T, C), whose row i is the mean of rows 0 to
+        i of x, summed in a loop; `by_matrix`, triangle @ x, with `triangle`, (T, T), lower-triangular ones, each row
+        divided by its sum; `by_softmax`, softmax_weights @ x, with `softmax_weights`, (T, T), the softmax over the keys
+        of `masked_zeros`, (T, T), which are −inf above the diagonal.
+    """
     n = x.shape[-2]
     by_loop = torch.zeros_like(x)
     for i in range(n):
@@ -276,7 +247,8 @@ def average_past(x: Tensor) -> Averages:
     triangle = ones / ones.sum(dim=1, keepdim=True)
     masked_zeros = apply_mask(torch.zeros(n, n, dtype=x.dtype), causal_mask(n))
     softmax_weights = torch.softmax(masked_zeros, dim=-1)
-    return Averages(by_loop, triangle, triangle @ x, masked_zeros, softmax_weights, softmax_weights @ x)
+    matrices = by_loop, triangle, triangle @ x, masked_zeros, softmax_weights, softmax_weights @ x
+    return dict(zip(AVERAGES, matrices, strict=True))
 
 
 def walk_to_attention(tokens: Tokens, config: ToyConfig) -> Walk:
@@ -297,7 +269,6 @@ def walk_to_attention(tokens: Tokens, config: ToyConfig) -> Walk:
         raise TypeError("a toy has embeddings")
     mask = Mask.causal(len(tokens))
     attention = LayerTrace(layer.query[:1], layer.key[:1], x[None], layer.scale, mask, query_input=x, key_input=x)
-    averages = average_past(x)
     return Walk(
         tokens,
         tokens,
@@ -306,5 +277,5 @@ def walk_to_attention(tokens: Tokens, config: ToyConfig) -> Walk:
         name=f"{toy.model} · from averages to attention",
         model=toy.model,
         kind="decoder",
-        averages={name: getattr(averages, name) for name in AVERAGES},
+        averages=average_past(x),
     )

@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attnviz.attention import and_causal
-from attnviz.trace.layer import ACTIVATIONS, BlockSteps, BlockWeights, LinearMap, Norm, OutputProjection, Projection
+from attnviz.trace.layer import ACTIVATIONS, BlockSteps, BlockWeights, LinearMap, Norm, Projection
 from attnviz.trace.model import Activation
 from attnviz.trace.recorder import Inputs, recorded_attention, watch_inputs, watch_norm
 
@@ -103,14 +103,11 @@ class MultiHeadAttention(nn.Module):
         """Return the projections of query, key and value, split by head."""
         maps = {"query": self.query, "key": self.key, "value": self.value}
         width = self.query.out_features // self.heads
-        return {
-            name: Projection.of_heads(map_.weight.detach().T, _detached(map_.bias), self.heads, width)
-            for name, map_ in maps.items()
-        }
+        return {name: Projection.of_heads(linear_map(map_), self.heads, width) for name, map_ in maps.items()}
 
-    def output_projection(self) -> OutputProjection:
+    def output_projection(self) -> LinearMap:
         """Return W_O and its bias."""
-        return OutputProjection(self.output.weight.detach().T, _detached(self.output.bias))
+        return linear_map(self.output)
 
 
 class FeedForward(nn.Module):
@@ -190,9 +187,7 @@ class _Layer(nn.Module):
 
     def weights(self) -> BlockWeights:
         """Return the weights of the norms and the feed-forward."""
-        forward = self.feed_forward
-        norms = {name: Norm.of(child) for name, child in self.named_children() if isinstance(child, nn.LayerNorm)}
-        return BlockWeights(norms, linear_map(forward.first), linear_map(forward.second), forward.activation)
+        return block_weights(self, self.feed_forward)
 
     def finish(self, stream: Tensor, **before: Any) -> BlockSteps:
         """Apply the feed-forward.
@@ -230,8 +225,8 @@ class EncoderLayer(_Layer):
             ValueError: the module has an activation that is not in `Activation`.
         """
         layer = cls(**settings_of_layer(module))
-        copy_encoder_layer(module, layer)
-        return layer.train(module.training)
+        _copy_layer(module, layer, ("attention_norm", "feed_forward_norm"))
+        return layer
 
     def forward(self, x: Tensor, *, mask: Tensor | None = None, past: Past | None = None) -> Tensor:
         """Apply the layer to (..., T, C); `mask` and `past` are as in `MultiHeadAttention`."""
@@ -283,8 +278,9 @@ class DecoderLayer(_Layer):
             ValueError: the module has an activation that is not in `Activation`.
         """
         layer = cls(**settings_of_layer(module))
-        copy_decoder_layer(module, layer)
-        return layer.train(module.training)
+        copy_attention(module.multihead_attn, layer.cross_attention)
+        _copy_layer(module, layer, ("attention_norm", "cross_attention_norm", "feed_forward_norm"))
+        return layer
 
     def forward(
         self, y: Tensor, encoded: Tensor, *, mask: Tensor | None = None, encoded_mask: Tensor | None = None
@@ -340,11 +336,16 @@ def _inputs(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Inputs:
 
 def linear_map(module: nn.Linear) -> LinearMap:
     """Return a module's linear map, without gradients."""
-    return LinearMap(module.weight.detach().T, _detached(module.bias))
+    bias: Tensor | None = module.bias
+    return LinearMap(module.weight.detach().T, None if bias is None else bias.detach())
 
 
-def _detached(bias: Tensor | None) -> Tensor | None:
-    return None if bias is None else bias.detach()
+def block_weights(layer: nn.Module, feed_forward: nn.Module | None) -> BlockWeights:
+    """Return the weights of a layer's norms, and of its feed-forward if it has one."""
+    norms = {name: Norm.of(child) for name, child in layer.named_children() if isinstance(child, nn.LayerNorm)}
+    if not isinstance(feed_forward, FeedForward):
+        return BlockWeights(norms, None, None)
+    return BlockWeights(norms, linear_map(feed_forward.first), linear_map(feed_forward.second), feed_forward.activation)
 
 
 TorchLayer = nn.TransformerEncoderLayer | nn.TransformerDecoderLayer
@@ -368,27 +369,13 @@ def settings_of_layer(layer: TorchLayer) -> dict[str, Any]:
     }
 
 
-def copy_encoder_layer(theirs: nn.TransformerEncoderLayer, ours: EncoderLayer) -> None:
-    """Copy the weights of an encoder layer."""
+def _copy_layer(theirs: TorchLayer, ours: EncoderLayer | DecoderLayer, norms: tuple[str, ...]) -> None:
+    """Copy the mode and the weights of a layer, except those of cross-attention; `norms` are ours, in torch's order."""
     copy_attention(theirs.self_attn, ours.attention)
-    _copy_feed_forward(theirs, ours)
-    _copy(theirs.norm1, ours.attention_norm)
-    _copy(theirs.norm2, ours.feed_forward_norm)
-
-
-def copy_decoder_layer(theirs: nn.TransformerDecoderLayer, ours: DecoderLayer) -> None:
-    """Copy the weights of a decoder layer."""
-    copy_attention(theirs.self_attn, ours.attention)
-    copy_attention(theirs.multihead_attn, ours.cross_attention)
-    _copy_feed_forward(theirs, ours)
-    _copy(theirs.norm1, ours.attention_norm)
-    _copy(theirs.norm2, ours.cross_attention_norm)
-    _copy(theirs.norm3, ours.feed_forward_norm)
-
-
-def copy_norm(theirs: nn.Module, ours: nn.Module) -> None:
-    """Copy the weights of a final norm."""
-    _copy(theirs, ours)
+    names = {f"norm{number}": name for number, name in enumerate(norms, 1)}
+    for their_name, name in {**names, "linear1": "feed_forward.first", "linear2": "feed_forward.second"}.items():
+        ours.get_submodule(name).load_state_dict(theirs.get_submodule(their_name).state_dict())
+    ours.train(theirs.training)
 
 
 def copy_attention(theirs: nn.MultiheadAttention, ours: MultiHeadAttention) -> None:
@@ -409,17 +396,7 @@ def copy_attention(theirs: nn.MultiheadAttention, ours: MultiHeadAttention) -> N
             map_.weight.copy_(weight)
             if bias is not None:
                 map_.bias.copy_(bias)
-    _copy(theirs.out_proj, ours.output)
-
-
-def _copy_feed_forward(theirs: TorchLayer, ours: EncoderLayer | DecoderLayer) -> None:
-    _copy(theirs.linear1, ours.feed_forward.first)
-    _copy(theirs.linear2, ours.feed_forward.second)
-
-
-def _copy(theirs: nn.Module, ours: nn.Module) -> None:
-    """Copy the parameters between modules that use the same parameter names."""
-    ours.load_state_dict(theirs.state_dict())
+    ours.output.load_state_dict(theirs.out_proj.state_dict())
 
 
 def _name(activation: Any) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from attnviz.attention import and_causal
-from attnviz.toy.layers import EPS, WIDTH, DecoderLayer, EncoderLayer, Past, copy_norm, settings_of_layer
+from attnviz.toy.layers import EPS, WIDTH, DecoderLayer, EncoderLayer, Past, settings_of_layer
 
 LAYERS = 2
 
@@ -183,7 +183,7 @@ def _settings_of_stack(module: nn.TransformerEncoder | nn.TransformerDecoder) ->
 
 def _copy_norm(theirs: nn.TransformerEncoder | nn.TransformerDecoder, ours: Encoder | Decoder) -> None:
     if theirs.norm is not None:
-        copy_norm(theirs.norm, ours.norm)
+        ours.norm.load_state_dict(theirs.norm.state_dict())
 
 
 class BertEmbeddings(nn.Module):

@@ -20,7 +20,7 @@ from attnviz.toy.config import EXAMPLE_TARGET, MAX_TEXT_TOKENS, MAX_WIDTH, Trans
 from attnviz.toy.language.model import NO_RESIDUAL, ReducedLayer
 from attnviz.toy.layers import DecoderLayer, EncoderLayer, FeedForward, MultiHeadAttention
 from attnviz.toy.stacks import Encoder, Seq2Seq
-from attnviz.toy.weights import Ids, draw, generator, lab_positions, sinusoidal_positions, sum_of
+from attnviz.toy.weights import Ids, draw, embed_positions, generator, sum_of
 from attnviz.trace.layer import Block, BlockSteps, LayerTrace, LinearMap, Norm
 from attnviz.trace.model import AttentionSize, Description, Kind, MapSize, ModelSizes, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import Call, recording
@@ -59,8 +59,8 @@ class Transformer(nn.Module):
         parts = {"token": self.embedding[rows] * math.sqrt(width)}
         if self.position is not None:
             return {**parts, "position": self.position[:n]}
-        positions_of = {"sinusoidal": sinusoidal_positions, "lab": lab_positions}.get(self.config.positions)
-        return parts if positions_of is None else {**parts, "position": positions_of(n, width)}
+        positions = embed_positions(n, self.config.positions, self.config.seed, width)
+        return parts if positions is None else {**parts, "position": positions}
 
     def forward(self, indices: Ids, target: Ids | None = None) -> Tensor:
         """Return the last hidden state, (T, C); `target` is the decoder's input in a model with an encoder."""
@@ -150,17 +150,8 @@ def _after(layer: DecoderLayer, encoded: Tensor, x: Tensor, output: Tensor) -> B
 
 
 def _attention(module: MultiHeadAttention, call: Call) -> LayerTrace:
-    return LayerTrace(
-        query=call.query,
-        key=call.key,
-        value=call.value,
-        scale=call.scale,
-        mask=Mask.recognise(call.mask),
-        query_input=call.query_input,
-        key_input=call.key_input,
-        projections=module.projections(),
-        output_projection=module.output_projection(),
-    )
+    mask = Mask.recognise(call.mask)
+    return call.traced(mask, projections=module.projections(), output_projection=module.output_projection())
 
 
 def final_norms(stack: Encoder | Seq2Seq) -> dict[str, Norm]:

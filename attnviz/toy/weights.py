@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 from torch.nn import init
 from torch.overrides import TorchFunctionMode
 
@@ -81,9 +81,15 @@ class SeededWeights(TorchFunctionMode):
     def __torch_function__(
         self, func: Callable[..., Any], types: Iterable[type], args: Any = (), kwargs: Mapping[str, Any] | None = None
     ) -> Any:
-        """Call a function of torch, with the generator if it draws numbers."""
+        """Call a function of torch, with the generator if it draws numbers.
+
+        On the "meta" device nothing is drawn: there, `normal_` imports torch's compiler, which takes four seconds.
+        """
         arguments = dict(kwargs or {})
         if func in DRAWING:
+            tensor: Tensor = args[0] if args else arguments["tensor"]
+            if tensor.is_meta:
+                return tensor
             arguments["generator"] = self._generator
         return func(*args, **arguments)
 
@@ -135,24 +141,10 @@ QUANTITY: dict[Embedding, str] = {"normal": "embedding", "uniform": "uniform emb
 """The name of the token vectors from which their seed is computed"""
 
 
-class SeededEmbeddings(nn.Module):
-    """Token and position embeddings drawn from a seed. Any integer is a valid id, so rows are drawn on demand."""
-
-    def __init__(self, seed: int, positions: Positions, width: int = WIDTH, embedding: Embedding = "normal") -> None:
-        super().__init__()
-        self.seed, self.positions, self.width, self.embedding = seed, positions, width, embedding
-
-    def forward(self, ids: Ids) -> dict[str, Tensor]:
-        """Return the embeddings by name, (T, C) each; X is their sum. For a batch, token embeddings are (B, T, C)."""
-        parts = {"token": embed_tokens(ids, self.seed, self.width, self.embedding)}
-        positions = embed_positions(parts["token"].shape[-2], self.positions, self.seed, self.width)
-        return parts if positions is None else {**parts, "position": positions}
-
-
 def embed_tokens(ids: Ids, seed: int, width: int = WIDTH, embedding: Embedding = "normal") -> Tensor:
     """Return one vector per token id, (T, C), or (B, T, C) for a batch. Equal ids have equal vectors in every text.
 
-    The numbers are standard normal, or uniform from 0 to 1.
+    Any integer is a valid id: rows are drawn on demand. The numbers are standard normal, or uniform from 0 to 1.
 
     Raises:
         ValueError: the texts of a batch differ in length.

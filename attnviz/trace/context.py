@@ -21,14 +21,19 @@ NORMS = ("input_norm", "attention_norm", "feed_forward_norm", "block_output", "f
 """The results of LayerNorms in `AttentionContext.matrices`; each has a weight `gamma_<name>` and may have a bias
 `beta_<name>`, (C,). `block_output` occurs in post-norm blocks only: a pre-norm block's output is its residual sum"""
 
-MATRICES = (
-    "input_norm", "attention_residual", "attention_norm", "feed_forward_norm", "W_1", "b_1", "feed_forward_inner",
-    "feed_forward_hidden", "W_2", "b_2", "feed_forward_output", "feed_forward_residual", "block_output", "final_norm",
-    "W_transform", "b_transform", "transform_inner", "transform_hidden", "transform_norm",
-    "W_vocabulary", "b_vocabulary", "logits", "logits_and_rest", "probabilities",
-    *(f"{letter}_{norm}" for norm in NORMS for letter in ("gamma", "beta")),
-)  # fmt: skip
-"""The names in `AttentionContext.matrices`, in the order of computation"""
+OF_BLOCK: dict[str, tuple[str, ...]] = {
+    "input_norm": ("query", "model"), "attention_residual": ("query", "model"), "attention_norm": ("query", "model"),
+    "feed_forward_norm": ("query", "model"), "W_1": ("model", "hidden"), "b_1": ("hidden",),
+    "feed_forward_inner": ("query", "hidden"), "feed_forward_hidden": ("query", "hidden"),
+    "W_2": ("hidden", "model"), "b_2": ("model",), "feed_forward_output": ("query", "model"),
+    "feed_forward_residual": ("query", "model"), "block_output": ("query", "model"), "final_norm": ("query", "model"),
+    "W_transform": ("model", "model"), "b_transform": ("model",), "transform_inner": ("query", "model"),
+    "transform_hidden": ("query", "model"), "transform_norm": ("query", "model"),
+    "W_vocabulary": ("model", "vocabulary"), "b_vocabulary": ("vocabulary",), "logits": ("query", "vocabulary"),
+    "logits_and_rest": ("query", "outcome"), "probabilities": ("query", "outcome"),
+    **{f"{letter}_{norm}": ("model",) for norm in NORMS for letter in ("gamma", "beta")},
+}  # fmt: skip
+"""The names in `AttentionContext.matrices`, in the order of computation, with their axes: see `matrices.AXES`"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -40,7 +45,7 @@ class AttentionContext(ShortRepr):
     x: Tensor
     """(Tq, C): the residual stream that enters, before any norm"""
     matrices: Mapping[str, Tensor]
-    """By the names in `MATRICES`; those that the model lacks, or that are not known, are left out"""
+    """By the names in `OF_BLOCK`; those that the model lacks, or that are not known, are left out"""
     eps: Mapping[str, float] = field(default_factory=dict)
     """What each norm adds to the variance, by the names in `NORMS`"""
     activation: Activation | None = None
@@ -72,7 +77,7 @@ class AttentionContext(ShortRepr):
         )
 
     def _summary(self) -> Iterator[str]:
-        yield from (self.place, *(name for name in MATRICES if name in self.matrices))
+        yield from (self.place, *(name for name in OF_BLOCK if name in self.matrices))
 
 
 class _Builder:
@@ -125,13 +130,13 @@ def context_of(trace: Trace, place: Place) -> AttentionContext | None:
     return AttentionContext(
         place.name,
         x,
-        builder.matrices,
-        builder.eps,
-        None if weights is None else weights.activation,
-        None if transform is None else transform.activation,
-        builder.vocabulary,
-        builder.rest,
-        trace.focus[0],
+        matrices=builder.matrices,
+        eps=builder.eps,
+        vocabulary=builder.vocabulary,
+        rest=builder.rest,
+        activation=None if weights is None else weights.activation,
+        head_activation=None if transform is None else transform.activation,
+        focus=trace.focus[0],
         has_learned=trace.has_learned,
     )
 

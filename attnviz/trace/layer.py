@@ -37,14 +37,14 @@ class Projection(ShortRepr):
     bias: Tensor | None = None
 
     @classmethod
-    def of_heads(cls, weight: Tensor, bias: Tensor | None, heads: int, head_size: int) -> Projection:
+    def of_heads(cls, linear: LinearMap, heads: int, head_size: int) -> Projection:
         """Split the linear map of all heads, weight (C, G·D) and bias (G·D,), into one map per head.
 
         If query heads share a key (G < H, grouped-query attention), the map is repeated for each of them.
         """
-        repeats = heads * head_size // weight.shape[1]
-        per_head = weight.unflatten(1, (-1, head_size)).transpose(0, 1)  # (C, G·D) -> (G, C, D)
-        biases = None if bias is None else bias.unflatten(0, (-1, head_size))  # (G, D)
+        repeats = heads * head_size // linear.weight.shape[1]
+        per_head = linear.weight.unflatten(1, (-1, head_size)).transpose(0, 1)  # (C, G·D) -> (G, C, D)
+        biases = None if linear.bias is None else linear.bias.unflatten(0, (-1, head_size))  # (G, D)
         if repeats > 1:
             per_head = per_head.repeat_interleave(repeats, dim=0)
             biases = None if biases is None else biases.repeat_interleave(repeats, dim=0)
@@ -75,12 +75,6 @@ class LinearMap(ShortRepr):
         return mapped if self.bias is None else mapped + self.bias
 
 
-class OutputProjection(LinearMap):
-    """The output projection: concat @ weight + bias, weight (H·D, C), bias (C,) or None."""
-
-    __slots__ = ()
-
-
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
 class LayerTrace(ShortRepr):
     """The attention of one layer on one text."""
@@ -101,8 +95,8 @@ class LayerTrace(ShortRepr):
     """(Tk, C): the input of the key and value projections: X, or the encoder's output in cross-attention"""
     projections: dict[str, Projection] | None = None
     """The projections of "query", "key" and "value"; None if they are not known for this model family"""
-    output_projection: OutputProjection | None = None
-    """The layer's W_O and its bias; None if they are not known"""
+    output_projection: LinearMap | None = None
+    """The layer's W_O, (H·D, C), and its bias; None if they are not known"""
     unavailable: Mapping[Need, str] = field(default_factory=dict)
     """Quantities before or after attention that are not available -> the reason, as a sentence"""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from attnviz.trace.context import MATRICES as OF_BLOCK
-from attnviz.trace.context import NORMS
+from attnviz.trace.context import OF_BLOCK
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -29,16 +29,7 @@ AXES: dict[str, tuple[str, ...]] = {
     "triangle": ("query", "key"), "masked_zeros": ("query", "key"), "softmax_weights": ("query", "key"),
     "by_loop": ("query", "model"), "by_matrix": ("query", "model"), "by_softmax": ("query", "model"),
     "by_data": ("query", "model"),
-    "input_norm": ("query", "model"), "attention_residual": ("query", "model"), "attention_norm": ("query", "model"),
-    "feed_forward_norm": ("query", "model"), "W_1": ("model", "hidden"), "b_1": ("hidden",),
-    "feed_forward_inner": ("query", "hidden"), "feed_forward_hidden": ("query", "hidden"),
-    "W_2": ("hidden", "model"), "b_2": ("model",), "feed_forward_output": ("query", "model"),
-    "feed_forward_residual": ("query", "model"), "block_output": ("query", "model"), "final_norm": ("query", "model"),
-    "W_transform": ("model", "model"), "b_transform": ("model",), "transform_inner": ("query", "model"),
-    "transform_hidden": ("query", "model"), "transform_norm": ("query", "model"),
-    "W_vocabulary": ("model", "vocabulary"), "b_vocabulary": ("vocabulary",), "logits": ("query", "vocabulary"),
-    "logits_and_rest": ("query", "outcome"), "probabilities": ("query", "outcome"),
-    **{f"{letter}_{norm}": ("model",) for norm in NORMS for letter in ("gamma", "beta")},
+    **OF_BLOCK,
 }  # fmt: skip
 """The axes of every matrix and vector by name. Axes with the same name have the same length.
 
@@ -70,10 +61,6 @@ def find_matrix(walk: Walk, name: str) -> Tensor | None:
     return _MATRICES[name](walk)
 
 
-def _part(index: int, walk: Walk) -> Tensor | None:
-    return None if walk.parts is None else walk.parts[index]
-
-
 def heads_matrix(layer: LayerTrace, name: str) -> Tensor | None:
     """Return a matrix of all heads of a layer, such as `query` or `W_query`, (H, ...), or None if it is not known.
 
@@ -92,12 +79,6 @@ def _of_head(name: str, walk: Walk) -> Tensor | None:
     return None if of_heads is None else of_heads[walk.head]
 
 
-def _vectors(name: str, layer: LayerTrace) -> Tensor:
-    """Return queries, keys or values, (H, T, D)."""
-    vectors: Tensor = getattr(layer, name)
-    return vectors
-
-
 def _weight(name: str, mixes_positions: bool, layer: LayerTrace) -> Tensor | None:
     """Return W, (H, C, D), or U, (H, T, T), of a projection; None if it has only the other of the two."""
     projection = (layer.projections or {}).get(name)
@@ -113,38 +94,19 @@ def _bias(name: str, layer: LayerTrace) -> Tensor | None:
 
 
 _OF_HEADS: dict[str, Callable[[LayerTrace], Tensor | None]] = {
-    **{name: partial(_vectors, name) for name in QKV},
+    **{name: attrgetter(name) for name in QKV},
     **{f"W_{name}": partial(_weight, name, False) for name in QKV},
     **{f"U_{name}": partial(_weight, name, True) for name in QKV},
     **{f"b_{name}": partial(_bias, name) for name in QKV},
 }
 
 
-def _step(name: str, walk: Walk) -> Tensor:
-    values: Tensor = getattr(walk.steps, name)
-    return values
-
-
 def _average(name: str, walk: Walk) -> Tensor | None:
     return walk.averages.get(name)
 
 
-def _embeddings(walk: Walk) -> Tensor | None:
-    return walk.layer.query_input if walk.block is None else walk.block.x
-
-
 def _of_block(name: str, walk: Walk) -> Tensor | None:
     return None if walk.block is None else walk.block.matrices.get(name)
-
-
-def _output_weight(walk: Walk) -> Tensor | None:
-    projection = walk.layer.output_projection
-    return None if projection is None else projection.weight
-
-
-def _output_bias(walk: Walk) -> Tensor | None:
-    projection = walk.layer.output_projection
-    return None if projection is None else projection.bias
 
 
 def _output(walk: Walk) -> Tensor | None:
@@ -153,17 +115,17 @@ def _output(walk: Walk) -> Tensor | None:
 
 
 _MATRICES: dict[str, Callable[[Walk], Tensor | None]] = {
-    "token_embeddings": partial(_part, 0),
-    "positions": partial(_part, 1),
-    "embeddings": _embeddings,
+    "token_embeddings": lambda walk: walk.parts[0] if walk.parts else None,
+    "positions": lambda walk: walk.parts[1] if walk.parts else None,
+    "embeddings": lambda walk: walk.block.x if walk.block else walk.layer.query_input,
     "embeddings_k": lambda walk: walk.layer.key_input,
     **{name: partial(_of_head, name) for name in _OF_HEADS},
     "key_t": lambda walk: walk.layer.key[walk.head].T,
-    **{name: partial(_step, name) for name in ("scores", "scaled", "masked", "weights", "head_outputs")},
+    **{name: attrgetter(f"steps.{name}") for name in ("scores", "scaled", "masked", "weights", "head_outputs")},
     "row_sum": lambda walk: walk.steps.weights.sum(-1, keepdim=True),
-    "concat": lambda walk: walk.concat,
-    "W_output": _output_weight,
-    "b_output": _output_bias,
+    "concat": attrgetter("concat"),
+    "W_output": lambda walk: getattr(walk.layer.output_projection, "weight", None),
+    "b_output": lambda walk: getattr(walk.layer.output_projection, "bias", None),
     "output": _output,
     **{name: partial(_average, name) for name in AVERAGES},
     "by_data": lambda walk: walk.steps.head_outputs,

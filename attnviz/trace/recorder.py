@@ -13,7 +13,7 @@ keep the operands of an attention, from which a replaced head's original output 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -24,6 +24,7 @@ from torch import Tensor, nn
 
 from attnviz.attention import AttentionSteps, Mask, attend
 from attnviz.reprs import ShortRepr
+from attnviz.trace.layer import LayerTrace
 
 Inputs = tuple[Tensor | None, Tensor | None]
 """The inputs of an attention module's queries and of its keys and values; None if not known"""
@@ -51,6 +52,11 @@ class Call(ShortRepr):
     """(Tk, C): the same tensor, or the encoder's output in cross-attention"""
     block_input: Tensor | None = None
     """(Tq, C): the block's input X if there is a norm between it and the attention (pre-norm), else None"""
+
+    def traced(self, mask: Mask, **of_model: Any) -> LayerTrace:
+        """Return the attention of this call; `of_model` are those fields of `LayerTrace` that its model determines."""
+        inputs = self.query_input, self.key_input
+        return LayerTrace(self.query, self.key, self.value, self.scale, mask, *inputs, **of_model)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -105,11 +111,9 @@ class _Weights:
 _recorder: ContextVar[Recorder | _Weights | None] = ContextVar("recorder", default=None)
 
 
-@contextmanager
-def recording() -> Iterator[Recorder]:
+def recording() -> AbstractContextManager[Recorder]:
     """Record the forward passes that this thread runs inside the `with` block."""
-    with _recorded_by(Recorder()) as recorder:
-        yield recorder
+    return _recorded_by(Recorder())
 
 
 def batch_weights(run: Callable[[], object], calls: int) -> list[Tensor]:

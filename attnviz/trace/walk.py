@@ -98,7 +98,7 @@ class Walk(NotebookRepr):
     kind: Kind = "encoder"
     """The kind of attention"""
     averages: Mapping[str, Tensor] = field(default_factory=dict)
-    """The matrices of `attnviz.toy.block.Averages` by name: the means of the embeddings over the past, and the
+    """The matrices of `attnviz.toy.block.average_past` by name: the means of the embeddings over the past, and the
     weights behind them; empty unless the walk goes from averages to attention"""
     block: AttentionContext | None = None
     """The steps around the attention, if the walk goes through them too"""

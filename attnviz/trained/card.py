@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
 from attnviz.tokens import repair
+from attnviz.training.jobs.view import FoundHead
 from attnviz.training.plan import Plan
 from attnviz.training.settings import MOST_STEPS
 from attnviz.training.tagged.files import TaggedFiles, TaggedPart
@@ -69,18 +70,6 @@ class AboutFiles:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundHead:
-    """The head that shows a pattern most on held-out sequences."""
-
-    kind: str
-    """"encoder", "decoder" or "cross" """
-    layer: int
-    head: int
-    score: float
-    """How much it shows the pattern, from 0 to 1"""
-
-
-@dataclass(frozen=True, slots=True)
 class Card:
     """A description of a model, in addition to its plan."""
 
@@ -95,7 +84,7 @@ class Card:
     corpus: Corpus | None = None
     """None if a task generates what it is trained on"""
     heads: Mapping[str, FoundHead] = field(default_factory=dict)
-    """By the names of the task's patterns"""
+    """By the names of the task's patterns: the head that shows each most on held-out sequences"""
     command: str = ""
     """The command line that made it; empty if it was trained in the app"""
     date: str = ""
@@ -133,17 +122,22 @@ class Card:
         )
 
 
+def shortened(error: Exception) -> str:
+    """Return an error's message on one short line that can be encoded, without its full stop."""
+    return repair(" ".join(str(error).split()))[:160].rstrip(".")
+
+
 def as_file(plan: Plan, card: Card) -> bytes:
     """Return a model's card as a JSON file to read beside its weights, with its plan."""
     return f"{json.dumps({**card.to_json(), 'plan': plan.to_json()}, indent=2, ensure_ascii=False)}\n".encode()
 
 
 _KINDS: Mapping[str, tuple[type, ...]] = {
-    "str": (str,), "int": (int,), "float": (float, int), "int | None": (int, type(None)),
+    "str": (str,), "Kind": (str,), "int": (int,), "float": (float, int), "int | None": (int, type(None)),
 }  # fmt: skip
+_TEXT = f"a text of at most {LONGEST:,} characters that can be encoded in UTF-8"
 _KIND_WORDS: Mapping[str, str] = {
-    "str": f"a text of at most {LONGEST:,} characters that can be encoded in UTF-8", "int": "a whole number",
-    "float": "a number", "int | None": "a whole number",
+    "str": _TEXT, "Kind": _TEXT, "int": "a whole number", "float": "a number", "int | None": "a whole number",
 }  # fmt: skip
 """What a field of each kind has to be, for messages"""
 LATER = {"after", "files"}

@@ -22,7 +22,7 @@ from attnviz.formatting import larger
 from attnviz.pretrained.names import ModelError
 from attnviz.tokens import repair
 from attnviz.toy.language.config import BigramConfig, GRUConfig, LinearConfig, ModelConfig, TokenConfig
-from attnviz.trained.card import Card
+from attnviz.trained.card import Card, shortened
 from attnviz.training.plan import Plan, build
 from attnviz.training.settings import TAGGED, TEXT
 from attnviz.training.tagged.files import FILL, LONGEST, NO_WORDS
@@ -115,7 +115,7 @@ def read(data: bytes) -> Saved:
     try:
         module = build(plan.model, 0)
     except (ValueError, RuntimeError) as error:  # such as an activation that does not exist
-        raise ModelError(f"The model's file is not valid: {_short(error)}.") from error
+        raise ModelError(f"The model's file is not valid: {shortened(error)}.") from error
     _check_weights(weights, module.state_dict())
     module.load_state_dict({name: weight.float() for name, weight in weights.items()})
     return Saved(plan, labels, card, module.eval().requires_grad_(False), task)
@@ -123,9 +123,8 @@ def read(data: bytes) -> Saved:
 
 def _header(data: bytes) -> dict[str, Any]:
     size = int.from_bytes(data[:_LENGTH], "little")
-    if len(data) < _LENGTH or not 2 <= size <= min(len(data) - _LENGTH, LARGEST_HEADER):
-        raise ModelError("This is not a safetensors file, which is what a trained model is saved as.")
-    header = _json(data[_LENGTH : _LENGTH + size])
+    has_header = len(data) >= _LENGTH and 2 <= size <= min(len(data) - _LENGTH, LARGEST_HEADER)
+    header = _json(data[_LENGTH : _LENGTH + size]) if has_header else None
     if not isinstance(header, dict):
         raise ModelError("This is not a safetensors file, which is what a trained model is saved as.")
     return header
@@ -146,7 +145,7 @@ def _said(metadata: Any) -> tuple[Plan, tuple[str, ...], Card]:
     try:
         plan, card, labels = Plan.from_json(values["plan"]), Card.from_json(values["card"]), values["labels"]
     except (ValueError, OverflowError) as error:
-        raise ModelError(f"The model's file is not valid: {_short(error)}.") from error
+        raise ModelError(f"The model's file is not valid: {shortened(error)}.") from error
     if isinstance(plan.model, LinearConfig):
         raise ModelError("The model in this file is one linear layer, which reads vectors and not a text.")
     return plan, _names(labels, "tokens"), card
@@ -231,10 +230,9 @@ def _check_heads(plan: Plan, card: Card) -> None:
     """Refuse a card that names a head that the model does not have."""
     model = plan.model
     for head in card.heads.values():
-        kinds = ("encoder", "decoder", "cross")
         exists = (
             isinstance(model, TokenConfig)
-            and head.kind in (kinds if model.architecture == "both" else (model.architecture,))
+            and head.kind in model.kinds
             and head.layer < model.layers
             and head.head < model.heads
         )
@@ -257,7 +255,3 @@ def _check_weights(weights: Mapping[str, Tensor], expected: Mapping[str, Tensor]
             )
         if not weight.isfinite().all():
             raise ModelError(f"The weights {name} are not all finite numbers.")
-
-
-def _short(error: Exception) -> str:
-    return repair(" ".join(str(error).split()))[:160].rstrip(".")

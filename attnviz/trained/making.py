@@ -22,7 +22,7 @@ from attnviz.pretrained.names import ModelError
 from attnviz.reprs import ShortRepr
 from attnviz.tokens.tokenizers import MAX_UPLOAD, read_upload
 from attnviz.toy.language.config import has_attention, longest_context
-from attnviz.trained.card import AboutFiles, Card, Corpus, FoundHead, as_file
+from attnviz.trained.card import AboutFiles, Card, Corpus, as_file
 from attnviz.trained.files import Saved, check_plan, read, write
 from attnviz.trained.model import NO_ATTENTION
 from attnviz.trained.recorded import SNAPSHOTS, Recording, plan_of
@@ -206,8 +206,7 @@ def measured(saved: Saved, text: Path | None, files: tuple[Path, Path] | None = 
 def _measured(saved: Saved, subject: Subject, *, whole: bool = True) -> Card:
     whole = whole or isinstance(subject, TaggedSentences)  # its baseline is of the whole test file
     result = evaluate_whole(saved.module, subject) if whole else evaluate(saved.module, subject)
-    heads = {name: FoundHead(**asdict(head)) for name, head in heads_of(saved.module, subject).items()}
-    return replace(saved.card, **asdict(result), heads=heads)
+    return replace(saved.card, **asdict(result), heads=heads_of(saved.module, subject))
 
 
 def training_data_of(plan: Plan, text: Path | None, files: tuple[Path, Path] | None = None) -> TrainingData:
@@ -371,7 +370,8 @@ def measured_recording(recording: Recording) -> Recording:
     model = model_of(plan.model, view.snapshots[-1].weights)
     result = Evaluator(subject_of(plan, text), plan.training.batch).evaluate(model, whole=True)
     last = Evaluation.of(view.snapshots[-1].step, result)
-    card = replace(recording.card, loss=last.loss, accuracy=last.accuracy, heads=_heads(last))
+    heads = {pattern: head for pattern in last.scores if (head := last.best_head(pattern)) is not None}
+    card = replace(recording.card, loss=last.loss, accuracy=last.accuracy, heads=heads)
     before = tuple(evaluation for evaluation in view.evaluations if evaluation.step < last.step)
     return replace(recording, card=card, view=replace(view, evaluations=(*before, last)))
 
@@ -393,9 +393,3 @@ def chosen(view: View, most: int) -> tuple[Snapshot, ...]:
     targets = np.linspace(0.0, distance[-1], most)
     kept = np.unique(np.abs(distance[:, None] - targets).argmin(0))
     return tuple(view.snapshots[number] for number in kept)
-
-
-def _heads(last: Evaluation) -> dict[str, FoundHead]:
-    """Return the head that shows each pattern most."""
-    heads = {pattern: last.best_head(pattern) for pattern in last.scores}
-    return {pattern: FoundHead(**asdict(head)) for pattern, head in heads.items() if head is not None}

@@ -21,7 +21,7 @@ from attnviz.toy.language.config import TokenConfig, has_attention, longest_cont
 from attnviz.toy.language.model import NO_RESIDUAL, TokenModel
 from attnviz.toy.layers import linear_map
 from attnviz.toy.transformer import blocks_of, final_norms, parameters_of, sizes_of
-from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
+from attnviz.trace.model import Description, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import recording
 from attnviz.trace.trace import Trace
 from attnviz.trace.vocabulary import ALL, Vocabulary
@@ -54,7 +54,7 @@ class TrainedModel(ShortRepr):
         self.module = saved.module
         """float32, in evaluation mode, without gradients"""
         self._traced = _with_unknown(saved.module) if isinstance(saved.module, TokenModel) else None
-        self._answer = lru_cache(ANSWERS)(self._compute_answer)
+        self._answer = lru_cache(ANSWERS)(lambda text: "" if self.task is None else self.task.answer(self, text))
 
     def _summary(self) -> Iterator[str]:
         yield self.name
@@ -106,13 +106,10 @@ class TrainedModel(ShortRepr):
         config = self._config()
         has_residual = config.residual
         lacks = {"norm": config.norm, "feed_forward": config.feed_forward != 0}
-        kinds: tuple[Kind, ...] = ("encoder", "decoder", "cross")
-        if config.architecture != "both":
-            kinds = (config.architecture,)
         embeddings = (self.labels, range(config.block_size))
         return Description(
             name=self.name,
-            layers=dict.fromkeys(kinds, (config.layers, config.heads)),
+            layers=dict.fromkeys(config.kinds, (config.layers, config.heads)),
             width=config.width,
             head_size=config.width // config.heads,
             norm_first=True if has_residual else None,
@@ -189,14 +186,10 @@ class TrainedModel(ShortRepr):
         """Return the ids, (T,); a token without an id gets that of the row of zeros after all others."""
         return torch.tensor([len(self.labels) if id_ == NO_ID else id_ for id_ in tokens.ids])
 
-    def _compute_answer(self, text: str) -> str:
-        return "" if self.task is None else self.task.answer(self, text)
-
     def _written(self, start: str, words: str) -> Tokens:
         """Return the tokens that the decoder reads: the start token and as many of these words as fit."""
-        parts = parts_of(words, r"\S+")
-        kept = parts[: self.block_size - 1]
-        return tokens_of(words, [*added([start]), *kept], self.labels, dropped=len(parts) - len(kept))
+        parts = [*added([start]), *parts_of(words, r"\S+")]
+        return tokens_of(words, parts, self.labels, most=self.block_size)
 
 
 def _token_model(module: nn.Module | None) -> TokenModel:

@@ -31,7 +31,7 @@ from safetensors.numpy import save
 from attnviz.pretrained.names import ModelError, shown
 from attnviz.reprs import ShortRepr
 from attnviz.trace.model import Kind, Place
-from attnviz.trained.card import Card
+from attnviz.trained.card import Card, shortened
 from attnviz.trained.shipped import FOLDER as WEIGHTS
 from attnviz.training.jobs.view import Evaluation, Snapshot, View
 from attnviz.training.plan import Plan
@@ -102,27 +102,20 @@ def write(recording: Recording) -> bytes:
     """Return a file with the whole recording."""
     view = recording.view
     evaluations, snapshots = view.evaluations, view.snapshots
-    scores = {
-        f"scores.{name}.{place.kind}.{place.layer}": np.array(
-            [evaluation.scores[name][place] for evaluation in evaluations], np.float32
-        )
-        for name, places in evaluations[-1].scores.items()
-        for place in places
-    }
     arrays: dict[str, NDArray[Any]] = {
         "losses": np.asarray(view.losses, np.float32),
         "evaluated": np.array([evaluation.step for evaluation in evaluations], np.int32),
         "held_out": np.array([evaluation.loss for evaluation in evaluations], np.float64),
         "accuracy": np.array([evaluation.accuracy for evaluation in evaluations], np.float64),
-        **(
-            {}
-            if evaluations[-1].trained is None
-            else {"trained": np.array([evaluation.trained for evaluation in evaluations])}
-        ),
         "snapshot_steps": np.array([snapshot.step for snapshot in snapshots], np.int32),
         "snapshots": pack([snapshot.weights for snapshot in snapshots]),
-        **scores,
     }
+    if evaluations[-1].trained is not None:
+        arrays["trained"] = np.array([evaluation.trained for evaluation in evaluations])
+    for name, places in evaluations[-1].scores.items():
+        for place in places:
+            of_heads = [evaluation.scores[name][place] for evaluation in evaluations]
+            arrays[f"scores.{name}.{place.kind}.{place.layer}"] = np.array(of_heads, np.float32)
     metadata = {"plan": json.dumps(recording.plan.to_json()), "card": json.dumps(recording.card.to_json())}
     data: bytes = save(arrays, {"attnviz.recorded": FORMAT, **metadata})
     return data
@@ -157,7 +150,7 @@ def read(file: Path) -> Recording:
         plan, card = Plan.from_json(json.loads(metadata["plan"])), Card.from_json(json.loads(metadata["card"]))
         return Recording(plan, card, _view(plan, arrays))
     except (OSError, SafetensorError, ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
-        raise ModelError(f"The recorded training {file.name} can't be read: {_short(error)}.") from error
+        raise ModelError(f"The recorded training {file.name} can't be read: {shortened(error)}.") from error
 
 
 def _view(plan: Plan, arrays: Arrays) -> View:
@@ -217,10 +210,6 @@ def _array(arrays: Arrays, name: str, kind: type[np.generic], shape: tuple[int |
     array = array.copy()
     array.setflags(write=False)
     return array
-
-
-def _short(error: Exception) -> str:
-    return " ".join(str(error).split())[:160].rstrip(".")
 
 
 CONTROL, STAGE = "-control", "ladder-"

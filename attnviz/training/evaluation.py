@@ -21,7 +21,7 @@ from attnviz.toy.layers import MultiHeadAttention
 from attnviz.toy.stacks import Seq2Seq
 from attnviz.trace.model import Kind, Place, places
 from attnviz.trace.recorder import Replacement, batch_weights, replaced
-from attnviz.training.jobs.view import HeadOf, View, best_of
+from attnviz.training.jobs.view import FoundHead, View, best_of
 from attnviz.training.loop import inputs_of, loss_from
 from attnviz.training.plan import Plan
 from attnviz.training.tagged.task import TaggedSentences
@@ -63,7 +63,7 @@ def scores_of(weights: Mapping[Place, Tensor], batch: Batch, pattern: Pattern) -
     return {place: pattern.score(tensor, batch) for place, tensor in weights.items() if place.kind == pattern.kind}
 
 
-def best_head(weights: Mapping[Place, Tensor], batch: Batch, pattern: Pattern) -> HeadOf | None:
+def best_head(weights: Mapping[Place, Tensor], batch: Batch, pattern: Pattern) -> FoundHead | None:
     """Return the head that shows a pattern most; None if the model has no attention of its kind."""
     return best_of({place: scores.tolist() for place, scores in scores_of(weights, batch, pattern).items()})
 
@@ -103,8 +103,9 @@ def evaluate(model: nn.Module, subject: Subject, batch: Batch | None = None) -> 
     """
     batch, was_training = subject.held_out() if batch is None else batch, model.training
     model.eval()
+    parts = [_rows(batch, slice(first, first + AT_ONCE)) for first in range(0, len(batch), AT_ONCE)]
     with torch.inference_mode():
-        logits = torch.cat([_logits(model, part) for part in _parts(batch)])
+        logits = torch.cat([model(*inputs_of(model, part)).float() for part in parts])
     model.train(was_training)
     return Result(loss_from(logits, batch).item(), subject.accuracy(logits, batch))
 
@@ -116,14 +117,21 @@ def evaluate_whole(model: nn.Module, subject: Subject) -> Result:
     return subject.whole(model) if isinstance(subject, Text) else evaluate(model, subject)
 
 
-def heads_of(model: nn.Module, subject: Subject) -> dict[str, HeadOf]:
+def heads_of(model: nn.Module, subject: Subject) -> dict[str, FoundHead]:
     """Return the head that shows each pattern of a task most on all held-out sequences, by the pattern's name."""
+    scores = _pattern_scores(model, subject, subject.held_out()) if isinstance(subject, Task) else {}
+    heads = {
+        name: best_of({place: score.tolist() for place, score in by_place.items()}) for name, by_place in scores.items()
+    }
+    return {name: head for name, head in heads.items() if head is not None}
+
+
+def _pattern_scores(model: nn.Module, subject: Subject, batch: Batch) -> dict[str, dict[Place, Tensor]]:
+    """Return the results of `scores_of` for each pattern of a task, by its name, with the model in evaluation mode."""
     if not isinstance(subject, Task) or not isinstance(model, TokenModel) or not subject.patterns:
         return {}
-    batch = subject.held_out()
     weights = weights_of(model.eval(), batch)
-    heads = {pattern.name: best_head(weights, batch, pattern) for pattern in subject.patterns}
-    return {name: head for name, head in heads.items() if head is not None}
+    return {pattern.name: scores_of(weights, batch, pattern) for pattern in subject.patterns}
 
 
 class Evaluator:
@@ -148,28 +156,13 @@ class Evaluator:
 
     def _scores(self, model: nn.Module, batch: Batch) -> dict[str, list[Any]]:
         """Return each head's score for each pattern, in evaluation mode: dropout would distort the scores."""
-        if not isinstance(self._subject, Task) or not isinstance(model, TokenModel) or not self._subject.patterns:
-            return {}
         was_training = model.training
-        weights = weights_of(model.eval(), batch)
+        scores = _pattern_scores(model, self._subject, batch)
         model.train(was_training)
         return {
-            pattern.name: [
-                (place.kind, place.layer, scores.tolist())
-                for place, scores in scores_of(weights, batch, pattern).items()
-            ]
-            for pattern in self._subject.patterns
+            name: [(place.kind, place.layer, of.tolist()) for place, of in of_heads.items()]
+            for name, of_heads in scores.items()
         }
-
-
-def _logits(model: nn.Module, batch: Batch) -> Tensor:
-    logits: Tensor = model(*inputs_of(model, batch))
-    return logits.float()
-
-
-def _parts(batch: Batch) -> Iterator[Batch]:
-    for first in range(0, len(batch), AT_ONCE):
-        yield _rows(batch, slice(first, first + AT_ONCE))
 
 
 def _rows(batch: Batch, rows: slice) -> Batch:
@@ -191,16 +184,13 @@ def head_of(plan: Plan, view: View, watch: str) -> Head | None:
     config, task = plan.model, TASKS.get(plan.subject)
     if not has_attention(config):
         return None
-    kinds: tuple[Kind, ...] = ("encoder", "decoder", "cross")
-    if config.architecture != "both":
-        kinds = (config.architecture,)
     kind, _, place = watch.partition(".")
     layer, _, head = place.partition(".")
-    if kind in kinds and int(layer) < config.layers and int(head) < config.heads:
+    if kind in config.kinds and int(layer) < config.layers and int(head) < config.heads:
         return Head(Place(kind, int(layer)), int(head))
     pattern = task.patterns[-1] if task is not None and task.patterns else None
     best = view.evaluations[-1].best_head(pattern.name) if pattern is not None and view.evaluations else None
     if best is not None:
         return Head(Place(best.kind, best.layer), best.head)
-    last_kind = pattern.kind if pattern is not None and pattern.kind in kinds else kinds[-1]
+    last_kind = pattern.kind if pattern is not None and pattern.kind in config.kinds else config.kinds[-1]
     return Head(Place(last_kind, config.layers - 1), 0)

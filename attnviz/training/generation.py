@@ -26,7 +26,7 @@ from attnviz.toy.layers import Past, linear_map
 from attnviz.toy.stacks import Encoder
 from attnviz.toy.transformer import final_norms, sizes_of
 from attnviz.trace.model import ModelSizes
-from attnviz.trace.recorder import Recorder, recording
+from attnviz.trace.recorder import recording
 from attnviz.trace.vocabulary import Vocabulary
 
 SHOWN = 128
@@ -163,19 +163,11 @@ def _last(
     inputs = torch.tensor(ids)[None]
     with torch.inference_mode(), recording() as recorder:
         logits = model(inputs) if past is None else model(inputs, past=past)
-        return logits[0, -1], _weights(recorder), _states(recorder)
-
-
-def _weights(recorder: Recorder) -> tuple[Tensor, ...]:
-    """Return the last query's weights in each recorded call, (H, T): it sees all keys, so no mask is needed."""
-    last = (attend(call.query[:, -1:], call.key, call.value, scale=call.scale) for call in recorder.calls)
-    return tuple(steps.weights[:, 0] for steps in last)
-
-
-def _states(recorder: Recorder) -> Tensor | None:
-    """Return the last position's input of each block, (L, C)."""
-    states = [call.block_input[-1] for call in recorder.calls if call.block_input is not None]
-    return torch.stack(states) if states else None
+        # The last query sees all keys, so no mask is needed.
+        last = [attend(call.query[:, -1:], call.key, call.value, scale=call.scale) for call in recorder.calls]
+        states = [call.block_input[-1] for call in recorder.calls if call.block_input is not None]
+        weights = tuple(steps.weights[:, 0] for steps in last)
+        return logits[0, -1], weights, torch.stack(states) if states else None
 
 
 def record(

@@ -1,15 +1,20 @@
-"""A training plan: subject, model and settings as one value that can be sent to another process.
+"""A training plan: subject, model and settings as one value that can be sent to another process. Imports no torch.
 
 Also the limits of a server, with the sentence for a user who exceeds them.
 """
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import asdict, dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from attnviz.reprs import ArraysSize, ShortRepr
 from attnviz.toy.language.config import AnyConfig, BigramConfig, GRUConfig, LinearConfig, ModelConfig, TokenConfig
-from attnviz.training.labelled import LabelledVectors
 from attnviz.training.settings import TAGGED, TEXT, VECTORS, TrainingSettings
 from attnviz.training.tagged.files import FILL, TaggedFiles
 from attnviz.training.text.cut import CUTS, MOST, Cut
@@ -18,6 +23,44 @@ if TYPE_CHECKING:
     from torch import nn
 
     from attnviz.training.tasks.task import Subject, Task
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LabelledVectors(ShortRepr, ArraysSize):
+    """N vectors of C numbers and their classes, to train a linear layer on. Equal data have the same digest."""
+
+    features: NDArray[np.float32]
+    """(N, C)"""
+    classes: NDArray[np.int64]
+    """(N,), from 0"""
+
+    def __post_init__(self) -> None:
+        for name in ("features", "classes"):
+            getattr(self, name).setflags(write=False)
+        rows, classes = self.features.shape, self.classes.shape
+        if len(rows) != 2 or classes != rows[:1] or not rows[0]:
+            raise ValueError(f"features {rows} and classes {classes} are not (N, C) and (N,)")
+        if not np.isfinite(self.features).all() or self.classes.min() < 0:
+            raise ValueError("features are finite numbers, and classes count from 0")
+
+    @cached_property
+    def digest(self) -> str:
+        """The sha256 of all numbers."""
+        return hashlib.sha256(self.to_bytes()).hexdigest()
+
+    def to_bytes(self) -> bytes:
+        """Return them as a safetensors file."""
+        from safetensors.numpy import save
+
+        return save({"features": self.features, "classes": self.classes})
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> LabelledVectors:
+        """Read the vectors back from the output of `to_bytes`."""
+        from safetensors.numpy import load
+
+        arrays = load(data)
+        return cls(arrays["features"], arrays["classes"])
 
 
 BIGRAM_BLOCK = 8
@@ -62,10 +105,11 @@ class Plan:
         return self.model
 
     def to_json(self) -> dict[str, Any]:
-        """Return the plan as plain values."""
+        """Return the plan as plain values; the model's `kind` says which of `CONFIGS` it is."""
+        kind = next(name for name, config_type in CONFIGS.items() if type(self.model) is config_type)
         return {
             "subject": self.subject,
-            "model": config_to_json(self.model),
+            "model": {"kind": kind, **asdict(self.model)},
             "training": asdict(self.training),
             **({} if self.cut == "blocks" else {"cut": self.cut}),
         }
@@ -77,21 +121,17 @@ class Plan:
         Raises:
             ValueError: something is missing, unknown or out of range; the message names it.
         """
-        cut: Any = value.get("cut", "blocks") if isinstance(value, dict) else "blocks"
-        values = _checked(value, {"subject", "model", "training"}, {"cut"})
-        subject = values["subject"]
+        names = {"subject", "model", "training"}
+        if not isinstance(value, dict) or not names <= set(value) <= {*names, "cut"}:
+            raise ValueError(f"expected an object with {', '.join(sorted(names))}")
+        subject: Any = value["subject"]
         if not isinstance(subject, str):
             raise ValueError(f"subject is {subject!r}, which is not a name")
-        return cls(subject, config_from_json(values["model"]), _of(TrainingSettings, values["training"]), cut)
+        model = _config(value["model"])
+        return cls(subject, model, _of(TrainingSettings, value["training"]), value.get("cut", "blocks"))
 
 
-def config_to_json(config: AnyConfig) -> dict[str, Any]:
-    """Return a model's shape as plain values; `kind` says which of `CONFIGS` it is."""
-    kind = next(name for name, config_type in CONFIGS.items() if type(config) is config_type)
-    return {"kind": kind, **asdict(config)}
-
-
-def config_from_json(value: Any) -> AnyConfig:
+def _config(value: Any) -> AnyConfig:
     """Return a model's shape from plain values; raises as `Plan.from_json` does."""
     kind = value.get("kind") if isinstance(value, dict) else None
     if not isinstance(kind, str) or kind not in CONFIGS:
@@ -193,12 +233,6 @@ def _check_files(plan: Plan, data: Data | None) -> None:
             f"A model for {model.vocabulary} tokens, {model.logit_count} tags and {model.block_size} words a sentence "
             f"is not for files with {len(files.labels)}, {len(files.tags)} and {files.longest}."
         )
-
-
-def _checked(value: Any, names: set[str], others: set[str]) -> dict[str, Any]:
-    if not isinstance(value, dict) or not names <= set(value) <= names | others:
-        raise ValueError(f"expected an object with {', '.join(sorted(names))}")
-    return value
 
 
 def _of(kind: type[Any], value: Any) -> Any:

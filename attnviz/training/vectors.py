@@ -5,12 +5,16 @@ Shapes: N vectors, B in a batch, C numbers of a vector.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import torch
 from torch import Tensor
 
-from attnviz.training.labelled import LabelledVectors
 from attnviz.training.settings import VECTORS
 from attnviz.training.tasks.task import Batch, Subject
+
+if TYPE_CHECKING:
+    from attnviz.training.plan import LabelledVectors
 
 HELD_OUT_PART = 0.25
 """The fraction of each class that is held out"""

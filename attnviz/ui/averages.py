@@ -8,11 +8,11 @@ from typing import Any
 
 from attnviz.links.pages import PAGES
 from attnviz.runtime.arrays import array_store
-from attnviz.sources.models import averages_of
+from attnviz.sources.models import averages_of, tokenizer
 from attnviz.tokens import CharVocab, NoTokensError, Tokens
 from attnviz.toy.config import MAX_AVERAGED
 from attnviz.ui import shell, state
-from attnviz.ui.sources import AppResources, view_tokens
+from attnviz.ui.sources import RESOURCES, AppResources
 from attnviz.ui.tokens.choices import char_vocab
 from attnviz.ui.walk import mount_walk
 
@@ -28,7 +28,7 @@ def show_ways() -> None:
     Raises:
         attnviz.tokens.NoTokensError: the text has no tokens.
     """
-    tokens = view_tokens(MAX_AVERAGED)
+    tokens = tokenizer(state.get, RESOURCES, limit=MAX_AVERAGED)(state.get("text"))
     if not len(tokens):
         raise NoTokensError
     shell.token_notes(tokens)

@@ -1,27 +1,34 @@
-"""Caches of models, traces and page results, shared by all sessions. Values are immutable, sizes are bounded."""
+"""Caches of models, traces and page results, shared by all sessions. Values are immutable, sizes are bounded.
+
+A run waits for long work with a progress bar, or the next run looks at it again.
+"""
 
 from __future__ import annotations
 
 import gc
 import sys
 import threading
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
+import streamlit as st
 from cachetools import LRUCache, TTLCache, cached
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attnviz import trained
 from attnviz.formatting import joined
 from attnviz.runtime.cache import SingleFlightCache, Sized
+from attnviz.runtime.long_work import Job, LongWorkError, Work, long_work
 from attnviz.runtime.pool import limit_threads, worker_pool
 from attnviz.settings import settings
 from attnviz.trained.shipped import title
-from attnviz.ui.messages import queue_note
+from attnviz.ui.messages import progress, queue_note
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable
+    from collections.abc import Callable, Hashable, Iterator
 
     import numpy as np
     from numpy.typing import NDArray
@@ -139,16 +146,13 @@ def trace(of: Model, text: str, pair: str | None) -> Trace:
     """
     limit_threads()
     key = of.name, of.trace_key(text, pair)
-    with queue_note() as on_wait:
-        return _traces_within(of.trace_budget).get(key, partial(of.trace, text, pair), on_wait)
-
-
-def _traces_within(budget: TraceBudget) -> SingleFlightCache[Trace]:
+    budget = of.trace_budget
     with _traces_lock:
         cache = _traces.get(budget)
         if cache is None:
             cache = _traces[budget] = SingleFlightCache(budget.name, budget.nbytes, worker_pool())
-        return cache
+    with queue_note() as on_wait:
+        return cache.get(key, partial(of.trace, text, pair), on_wait)
 
 
 _overviews: WeakKeyDictionary[LayerTrace, NDArray[np.uint8]] = WeakKeyDictionary()
@@ -235,3 +239,58 @@ def result_in(cache: SingleFlightCache[V], key: Hashable, make: Callable[[], V])
 def named_cache(name: str, capacity: int) -> SingleFlightCache[Any]:
     """Return the cache of this name; all calls with a name must give the same capacity."""
     return SingleFlightCache(name, capacity, worker_pool())
+
+
+def wait_for(work: Work[V], total: int, what: str) -> V:
+    """Return the result of long work, and show meanwhile how much of it is done.
+
+    Another action of the visitor ends the run, and so the waiting; the work goes on when the next run waits for it.
+
+    Args:
+        work: computes the result.
+        total: how much there is to do.
+        what: what is done, as in "texts are read".
+
+    Raises:
+        LongWorkError: there was too little memory; the message is for the user.
+    """
+    limit_threads()
+    with queue_note() as in_queue, progress(total, what) as show:
+
+        def on_wait(job: Job[V]) -> None:
+            ahead = long_work().ahead_of(job)
+            if ahead:
+                in_queue(ahead)
+            else:
+                show(job.done)
+
+        return long_work().get(_session(), work, on_wait)
+
+
+def request(work: Work[V], *, timeout: float) -> V | Job[V]:
+    """Return the result of long work if it is done within `timeout` seconds, else its job.
+
+    Raises:
+        LongWorkError: there was too little memory; the message is for the user.
+    """
+    return long_work().request(_session(), work, timeout=timeout)
+
+
+def is_waiting(cache: SingleFlightCache[Any], key: Hashable) -> bool:
+    """Whether the session waits for this long work, which is in progress."""
+    return long_work().is_waiting(_session(), cache, key)
+
+
+@contextmanager
+def failures_shown() -> Iterator[None]:
+    """Show why long work failed in place of what needs it."""
+    try:
+        yield
+    except LongWorkError as error:
+        st.error(str(error))
+
+
+def _session() -> str:
+    """Return an id of this session, or of the thread if it runs no page."""
+    run = get_script_run_ctx(suppress_warning=True)
+    return run.session_id if run is not None else f"thread {threading.get_ident()}"

@@ -132,16 +132,7 @@ def _more() -> None:
     state.bound("projection_bias", st.toggle, "Biases of the projections")
     state.bound("padding", st.number_input, "Padding: first tokens", 0, MAX_TOKENS, help=PADDING_HELP)
     if any(state.get(name) not in (None, "none", 0) for name in ("mask", "b_mask", "padding")):
-        state.choice(
-            "mask_value", st.selectbox, "Hidden cells hold",
-            help=MASK_VALUE_HELP,
-        )  # fmt: skip
-
-
-def averages_controls() -> None:
-    """Show the settings of the averages: tokens, embeddings and seed."""
-    token_controls()
-    seed()
+        state.choice("mask_value", st.selectbox, "Hidden cells hold", help=MASK_VALUE_HELP)
 
 
 def _block_controls() -> None:

@@ -6,8 +6,9 @@ The modules that write files are imported when a tab opens or a button is clicke
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -40,32 +41,23 @@ def show_picture_export(page: str) -> None:
     """Show the export of a page's picture; `page` is the page's name."""
     lesson_place = lesson_state.here()
     scene = lesson_place.scene if lesson_place and lesson_place.scene.page == page else None
+    part = f"layer-{state.get('layer')}-head-{state.get('head')}" if page == "heads" else state.get(PICTURE_KEYS[page])
     words = {
         # On Step by step, the tab's title replaces the heading.
         "heading": "" if page == "step_by_step" else "This view as a picture",
         "title": scene.title if scene else title(page, state.get),
         "caption": f"{scene.said} {caption(page, state.get)}" if scene else caption(page, state.get),
-        "name": f"attnviz-{page.replace('_', '-')}-{_picture_part(page)}".rstrip("-"),
+        "name": f"attnviz-{page.replace('_', '-')}-{part}".rstrip("-"),
         "none": NO_PICTURE,
     }
     export_view(words, key="export_view")
 
 
-def _picture_part(page: str) -> str:
-    """Return the part of the file name for the step or head."""
-    if page == "step_by_step":
-        return str(state.get("step"))
-    if page == "heads":
-        return f"layer-{state.get('layer')}-head-{state.get('head')}"
-    if page == "train":
-        return str(state.get("task"))
-    return str(
-        state.get(
-            {"compare": "quantity", "averages": "way", "transformer": "part", "bert": "bert_part"}.get(
-                page, "tokenizer"
-            )
-        )
-    )
+PICTURE_KEYS = {
+    "step_by_step": "step", "train": "task", "compare": "quantity", "averages": "way", "transformer": "part",
+    "bert": "bert_part", "tokens": "tokenizer",
+}  # fmt: skip
+"""The link key whose value is in the name of a picture's file, by page; on Heads, it is named by layer and head"""
 
 
 _LINKED = "export_local_link"
@@ -162,7 +154,7 @@ def show_walk_export(page: str) -> None:
         except TooLongError as error:
             refused.append(str(error))
             continue
-        write = _walk_writer(kind, shown, THEMES[colours if kind.themed and colours else "light"])
+        write = partial(_write_walk, kind, shown, THEMES[colours if kind.themed and colours else "light"])
         file = f"{_name_of_walk(walk.name)}{kind.suffix}"
         files.append(FileOffer(kind.title, file, write, f"export_walk_{name}"))
     offer_files("walk_export", *files)
@@ -175,15 +167,10 @@ def show_walk_export(page: str) -> None:
         st.caption(sentence)
 
 
-def _walk_writer(kind: Format, now: ShownWalk, theme: Theme) -> Callable[[], bytes]:
-    """Return a function that creates the file."""
+def _write_walk(kind: Format, now: ShownWalk, theme: Theme) -> bytes:
+    from attnviz.export.sheets import sheets
 
-    def write() -> bytes:
-        from attnviz.export.sheets import sheets
-
-        return kind.write(sheets(now.walk(), theme=theme))
-
-    return write
+    return kind.write(sheets(now.walk(), theme=theme))
 
 
 def _site() -> str:
@@ -218,63 +205,32 @@ def show_numbers_export(page: str) -> None:
         check_csv(walk, heads)
     except TooManyNumbersError as why:
         too_many = str(why)
-    _numbers_buttons(shown, heads, _name_of_numbers(shown), too_many)
+    view, source = shown.view, SOURCES[shown.view["source"]]
+    where = f"layer{view['layer']}" if source.has_layers else source.key
+    where = f"transformer-attention{view['block']}" if page == "transformer" else where
+    _numbers_buttons(shown, heads, f"attnviz-{where}-head{view['head']}", too_many)
     code = shown.no_code_reason or about_code(shown.view["source"], page)
     st.caption(f"{plain(walk.name)}: each matrix with its tokens, for a spreadsheet or numpy. {code}")
 
 
 def _numbers_buttons(shown: ShownWalk, heads: Sequence[int], name: str, too_many: str) -> None:
     """Show a button for each file. The callbacks hold no matrices, so they keep no model in memory."""
-
-    def csv() -> bytes:
-        from attnviz.export import numbers
-
-        walk = shown.walk()
-        return numbers.csv_zip(walk, heads, _about(walk))
-
-    def npz() -> bytes:
-        from attnviz.export import numbers
-
-        return numbers.npz(shown.walk(), heads)
-
-    def notebook() -> bytes:
-        from attnviz.export.code import cells as code
-
-        return code.notebook(shown.cells()).encode()
-
-    def script() -> bytes:
-        from attnviz.export.code import cells as code
-
-        return code.script(shown.cells()).encode()
-
-    def weights() -> bytes:
-        return (FOLDER / file).read_bytes()
+    from attnviz.export.code.cells import notebook, script
+    from attnviz.export.numbers import csv_zip, npz
 
     file = f"{shown.view['model']}.safetensors"
     files = [
-        FileOffer("CSV", f"{name}.zip", csv, "export_CSV", too_many), FileOffer("npz", f"{name}.npz", npz, "export_npz")
-    ]  # fmt: skip
+        FileOffer("CSV", f"{name}.zip", lambda: csv_zip(shown.walk(), heads), "export_CSV", too_many),
+        FileOffer("npz", f"{name}.npz", lambda: npz(shown.walk(), heads), "export_npz"),
+    ]
     if not shown.no_code_reason:
-        files.append(FileOffer("Notebook", f"{name}.ipynb", notebook, "export_Notebook"))
-        files.append(FileOffer("Script", f"{name}.py", script, "export_Script"))
+        files += [
+            FileOffer("Notebook", f"{name}.ipynb", lambda: notebook(shown.cells()).encode(), "export_Notebook"),
+            FileOffer("Script", f"{name}.py", lambda: script(shown.cells()).encode(), "export_Script"),
+        ]
     if shown.view["source"] == TRAINED.key and shown.view["model"] in trained.names():
-        files.append(FileOffer("Model's file", file, weights, "export_weights"))
+        files.append(FileOffer("Model's file", file, (FOLDER / file).read_bytes, "export_weights"))
     offer_files("numbers_export", *files)
-
-
-def _name_of_numbers(shown: ShownWalk) -> str:
-    view = shown.view
-    source = SOURCES[view["source"]]
-    if shown.page == "transformer":
-        return f"attnviz-transformer-attention{view['block']}-head{view['head']}"
-    where = f"layer{view['layer']}" if source.has_layers else source.key
-    return f"attnviz-{where}-head{view['head']}"
-
-
-def _about(walk: Walk) -> dict[str, Any]:
-    """Return the description of the numbers."""
-    tokens = walk.query_tokens
-    return {"of": walk.name, "text": tokens.text, "second_text": tokens.pair, "link": walk.link}
 
 
 def show_web_export(page: str) -> None:
@@ -292,7 +248,7 @@ def show_web_export(page: str) -> None:
         plays = page == "step_by_step" and st.toggle(
             "Begins with the walk playing", key="export_plays", persist_state="session"
         )
-        write = _page_writer(page, view, resources, plays=plays)
+        write = partial(_write_page, page, view, resources, plays=plays)
         offer_files("web_export", FileOffer("Interactive page", file, write, "export_page"))
         st.caption(
             "One file that anybody's browser opens, from a disk too: with all numbers and scripts inside, it needs "
@@ -302,12 +258,7 @@ def show_web_export(page: str) -> None:
         st.code(iframe(file, title(page, state.get)), language="html", wrap_lines=True)
 
 
-def _page_writer(page: str, view: Mapping[str, Any], resources: AppResources, *, plays: bool) -> Callable[[], bytes]:
-    """Return a function that creates the file."""
+def _write_page(page: str, view: Mapping[str, Any], resources: AppResources, *, plays: bool) -> bytes:
+    from attnviz.export.web import make_page, write_page
 
-    def write() -> bytes:
-        from attnviz.export.web import make_page, write_page
-
-        return write_page(make_page(page, view, resources, plays=plays))
-
-    return write
+    return write_page(make_page(page, view, resources, plays=plays))

@@ -52,13 +52,32 @@ IN_LECTURE = (
 """The shortcuts of lecture mode only, which the browser handles"""
 
 
+_COVERED_STEPS = [step.title for step in STEPS.values() if step.can_be_covered]
+OF_PICTURES = (
+    (("step_by_step", "heads", "compare", "averages", "transformer"),
+     Shortcut(("F",), "pin a cell or point at a token; the arrow keys move it, Esc releases it", {"f": "pin"})),
+    (COVERED,
+     Shortcut(("P",), f"guess a row: cover it, from {_COVERED_STEPS[0]} to {_COVERED_STEPS[-1]}", {"p": "predict"})),
+    (COVERED, Shortcut(("R", "A"), "reveal the covered row, or all", {"r": "reveal_row", "a": "reveal_all"})),
+    (WITH_STEPS, Shortcut(("W",), "play the walk: all steps with the numbers of one pair", {"w": "walk"})),
+    (WITH_STEPS, Shortcut(("Space",), "while the walk plays: pause, and on; arrows go from step to step", {})),
+    (WITH_STEPS, Shortcut(("K",), "play how the step is computed, and pause", {"k": "play"})),
+    (WITH_STEPS, Shortcut((".", ","), "one cell on, one cell back", {".": "cell_on", ",": "cell_back"})),
+    (WITH_STEPS, Shortcut(("C",), "the same in PyTorch", {"c": "listing"})),
+    (("heads",), Shortcut(("M",), "lines, heatmap or both", {"m": "show"})),
+    (("heads", *COVERED), Shortcut(("S",), "darken the colours, or let them end at 1", {"s": "stretch"})),
+    (WITH_STEPS, Shortcut(("D",), "animated or Plotly", {"d": "drawing"})),
+)  # fmt: skip
+"""The shortcuts for pictures, each with the pages that have it"""
+
+
 def shortcuts(page: str) -> list[Shortcut]:
     """Return the shortcuts of a page for the current view, in the order of the list."""
     return [
         *_steps(page),
         *_training(page),
         *_heads(page),
-        *_pictures(page),
+        *(shortcut for pages, shortcut in OF_PICTURES if page in pages),
         Shortcut(("T",), "light or dark", {"t": "theme"}),
         Shortcut(("L",), "lecture mode, and back", {"l": "lecture"}),
         *(IN_LECTURE if state.get("lecture") else ()),
@@ -102,40 +121,13 @@ def _heads(page: str) -> list[Shortcut]:
     if page not in ("step_by_step", "heads", "compare", "transformer"):
         return []
     of = " of A" if page == "compare" else ""
-    entries = [Shortcut(("H", "Shift H"), f"next, previous head{of}", {"h": "head_on", "Shift+h": "head_back"})]
+    layer = "attention of the model" if page == "transformer" else f"layer{of}"
     has_layers = page == "transformer" or SOURCES[PAGES[page].source or state.get("source")].has_layers
-    if has_layers:
-        layer = "attention of the model" if page == "transformer" else f"layer{of}"
-        entries.append(
-            Shortcut(("Y", "Shift Y"), f"next, previous {layer}", {"y": "layer_on", "Shift+y": "layer_back"})
-        )
-    return entries
-
-
-def _pictures(page: str) -> list[Shortcut]:
-    entries = []
-    if page in ("step_by_step", "heads", "compare", "averages", "transformer"):
-        entries.append(
-            Shortcut(("F",), "pin a cell or point at a token; the arrow keys move it, Esc releases it", {"f": "pin"})
-        )
-    if page in COVERED:
-        covered = [step.title for step in STEPS.values() if step.can_be_covered]
-        entries.append(Shortcut(("P",), f"guess a row: cover it, from {covered[0]} to {covered[-1]}", {"p": "predict"}))
-        reveal = {"r": "reveal_row", "a": "reveal_all"}
-        entries.append(Shortcut(("R", "A"), "reveal the covered row, or all", reveal))
-    if page in WITH_STEPS:
-        entries.append(Shortcut(("W",), "play the walk: all steps with the numbers of one pair", {"w": "walk"}))
-        entries.append(Shortcut(("Space",), "while the walk plays: pause, and on; arrows go from step to step", {}))
-        entries.append(Shortcut(("K",), "play how the step is computed, and pause", {"k": "play"}))
-        entries.append(Shortcut((".", ","), "one cell on, one cell back", {".": "cell_on", ",": "cell_back"}))
-        entries.append(Shortcut(("C",), "the same in PyTorch", {"c": "listing"}))
-    if page == "heads":
-        entries.append(Shortcut(("M",), "lines, heatmap or both", {"m": "show"}))
-    if page in ("heads", *COVERED):
-        entries.append(Shortcut(("S",), "darken the colours, or let them end at 1", {"s": "stretch"}))
-    if page in WITH_STEPS:
-        entries.append(Shortcut(("D",), "animated or Plotly", {"d": "drawing"}))
-    return entries
+    entries = [
+        Shortcut(("H", "Shift H"), f"next, previous head{of}", {"h": "head_on", "Shift+h": "head_back"}),
+        Shortcut(("Y", "Shift Y"), f"next, previous {layer}", {"y": "layer_on", "Shift+y": "layer_back"}),
+    ]
+    return entries if has_layers else entries[:1]
 
 
 def act(page: str, name: str) -> None:
@@ -173,14 +165,6 @@ def _shown(page: str) -> ShownHead:
     return shown_now(get, page)
 
 
-def _lecture(_page: str) -> None:
-    state.put("lecture", not state.get("lecture"))
-
-
-def _show(_page: str) -> None:
-    state.put("show", SHOW[(SHOW.index(state.get("show")) + 1) % len(SHOW)])
-
-
 ACTIONS: Mapping[str, Callable[[str], None]] = {
     "head_on": _move("head", 1),
     "head_back": _move("head", -1),
@@ -188,8 +172,8 @@ ACTIONS: Mapping[str, Callable[[str], None]] = {
     "layer_back": _move("layer", -1),
     "scene_on": lambda _page: lesson_bar.go(1),
     "scene_back": lambda _page: lesson_bar.go(-1),
-    "show": _show,
-    "lecture": _lecture,
+    "show": lambda _page: state.put("show", SHOW[(SHOW.index(state.get("show")) + 1) % len(SHOW)]),
+    "lecture": lambda _page: state.put("lecture", not state.get("lecture")),
 }
 """The actions that the server runs. All others run in the browser."""
 

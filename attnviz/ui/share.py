@@ -9,7 +9,7 @@ import streamlit as st
 from attnviz.components.share import share
 from attnviz.hosts import address_for_others
 from attnviz.lessons import OWN, PATHS, Lesson, LessonError, Scene, write_lesson
-from attnviz.lessons.scene import MARKS, MAX_CHARACTERS, WALKED, covers, first_step, query_of
+from attnviz.lessons.lesson import MARKS, MAX_CHARACTERS, WALKED, covers, first_step, query_of
 from attnviz.ui import state
 from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.messages import plain
@@ -73,7 +73,11 @@ def show_add(page: str) -> None:
             )  # fmt: skip
         added = st.form_submit_button("Add to my lesson", icon=":material/add:")
     if added:
-        _add_scene(_scene_of(page, title or "", sentence or "", question or ""))
+        scene = _scene_of(page, title or "", sentence or "", question or "")
+        number = len(lesson_state.own_or_new().scenes) + 1
+        if _keep_scenes((*lesson_state.own_or_new().scenes, scene), f"add scene {number}"):
+            says = f"Scene {number} of your lesson. It is listed on the page Start."
+            st.toast(says, icon=":material/check:")
     if lesson_state.own_or_new().scenes:
         _show_replace(page)
 
@@ -94,13 +98,6 @@ def _show_replace(page: str) -> None:
 
 def _scene_of(page: str, title: str, sentence: str, question: str) -> Scene:
     return Scene(title.strip(), sentence.strip(), page, query_of(state.link()), question.strip())
-
-
-def _add_scene(scene: Scene) -> None:
-    scenes = (*lesson_state.own_or_new().scenes, scene)
-    if _keep_scenes(scenes, f"add scene {len(scenes)}"):
-        says = f"Scene {len(scenes)} of your lesson. It is listed on the page Start."
-        st.toast(says, icon=":material/check:")
 
 
 def _replace_view(at: int, page: str) -> None:

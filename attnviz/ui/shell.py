@@ -76,7 +76,8 @@ def _text_of(page: str, *, with_field: bool) -> DeltaGenerator:
             text_field(place)
         with st.container(key="text_tools", horizontal=True, gap="xsmall", width="content"):
             st.html(APPLY, width="content")
-            _text_tools(page)
+            suggestions.open_surprise(page)
+            suggestions.show_examples(page)
     return place
 
 
@@ -99,12 +100,6 @@ def text_field(place: DeltaGenerator) -> None:
         and (state.notes() or state.is_elsewhere() or suggestions.is_about(before))
     ):
         st.rerun()
-
-
-def _text_tools(page: str) -> None:
-    """Show the examples; on pages with heads they begin with "Surprise me"."""
-    suggestions.open_surprise(page)
-    suggestions.show_examples(page)
 
 
 def text() -> str:
@@ -147,15 +142,10 @@ def _toolbar(page: str, page_tabs: Tabs = NO_TABS) -> None:
                 show_share(page)
                 show_add(page)
         if PAGES[page].in_lessons or page_tabs:  # other pages have no picture
-            _export(page, page_tabs)
+            with st.popover("Export", icon=":material/download:", key="export", on_change="rerun") as export:
+                if export.open:
+                    _show_exports(page, page_tabs)
         lecture.switch()
-
-
-def _export(page: str, page_tabs: Tabs) -> None:
-    """Show the button "Export"; its content is created when it opens."""
-    with st.popover("Export", icon=":material/download:", key="export", on_change="rerun") as export:
-        if export.open:
-            _show_exports(page, page_tabs)
 
 
 def _show_exports(page: str, page_tabs: Tabs) -> None:

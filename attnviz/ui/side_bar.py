@@ -15,7 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.links.pages import PAGES
 from attnviz.pretrained.names import BUILT_IN
-from attnviz.sources import Get, Source
+from attnviz.sources import Get
 from attnviz.trained.shipped import title
 from attnviz.ui import state
 from attnviz.ui.tokens.chips import shorten
@@ -63,13 +63,8 @@ def in_words(page: str, get: Get) -> str:
     else:
         shown = PAGES[page]
         source = shown.sources[shown.source or get("source")]
-        model, reads_pair = _model_of(source, get), "pair" in source.keys
+        seeded = f"{source.title}, seed {get('seed')}"  # what has only settings is named by its seed
+        model = seeded if source.names is None else title(source.names.own(get("model")))
+        reads_pair = "pair" in source.keys
     pair = "a second sentence" if reads_pair and get("pair").strip() else ""
     return " · ".join(filter(None, (shorten(model, MAX_NAME), pair)))
-
-
-def _model_of(source: Source, get: Get) -> str:
-    """Return the name of the model that a source opens; what has only settings is named by its seed."""
-    if source.names is None:
-        return f"{source.title}, seed {get('seed')}"
-    return title(source.names.own(get("model")))

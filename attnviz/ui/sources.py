@@ -10,9 +10,8 @@ from attnviz.links.pages import PAGES
 from attnviz.pretrained import BUILT_IN
 from attnviz.pretrained.described import described
 from attnviz.sources import SOURCES, Get
-from attnviz.sources.models import tokenizer
 from attnviz.sources.shown import ShownHead
-from attnviz.tokens import CharVocab, Tokens
+from attnviz.tokens import CharVocab
 from attnviz.ui import caches, state
 from attnviz.ui.tokens.choices import char_vocab
 
@@ -111,15 +110,13 @@ def shown_now(get: Get = state.get, page: str = START) -> ShownHead:
         return PAGES[page].shows(with_model(get, names.fallback), RESOURCES)
 
 
-def shown_with(
-    model_name: str | None, get: Get = state.get, resources: AppResources = RESOURCES, page: str = START
-) -> ShownHead:
-    """Return what a view of a page shows, with the given model. Values that do not exist are reset, with a note.
+def shown_with(model_name: str | None, resources: AppResources = RESOURCES, page: str = START) -> ShownHead:
+    """Return what the view of a page shows, with the given model. Values that do not exist are reset, with a note.
 
     Raises:
         attnviz.pretrained.ModelError: the model can't be loaded.
     """
-    shown = PAGES[page].shows(with_model(get, model_name), resources)
+    shown = PAGES[page].shows(with_model(state.get, model_name), resources)
     settle(shown)
     return shown
 
@@ -142,8 +139,3 @@ def with_model(get: Get, model_name: str | None) -> Get:
         return model_name if name == "model" else get(name)
 
     return read
-
-
-def view_tokens(limit: int, get: Get = state.get) -> Tokens:
-    """Split the view's text into at most `limit` tokens with the toy's tokenizer."""
-    return tokenizer(get, RESOURCES, limit=limit)(get("text"))

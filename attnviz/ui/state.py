@@ -141,7 +141,7 @@ def begin(page: str) -> None:
         pending = [*links, query] if page_changed else links[-1:] if acknowledges else links
     else:
         # Streamlit clears the query when the page changes; what all pages share stays.
-        shared = _shared() if is_known else {}
+        shared = write_link(kept.view, SHARED_KEYS) if is_known else {}
         kept.view, kept.notes = PAGES[page].read(PAGES[page].opened({**shared, **query}))
         kept.is_bare, kept.opened_view, kept.pinned = is_bare, None, {}
         _forget_widgets()
@@ -161,11 +161,6 @@ def _is_untouched() -> bool:
     """Whether the session began with a bare address, and the user has changed nothing of the view since."""
     view, opened = _kept().view, _kept().opened_view
     return _kept().is_bare and opened is not None and {**opened, **{name: view[name] for name in SHARED_KEYS}} == view
-
-
-def _shared() -> dict[str, str]:
-    """Return the keys of the view's link that all pages share."""
-    return write_link(_kept().view, SHARED_KEYS)
 
 
 def _query() -> dict[str, str]:
@@ -454,16 +449,14 @@ def choice(name: str, widget: Any, label: str, options: Iterable[Any] | None = N
         kwargs.setdefault("format_func", titles.__getitem__)
     if get(name) is not None:
         keep_within(name, label, options)
-    among = None if kwargs.get("accept_new_options") else options
-    return bound(name, widget, label, options, among=among, **kwargs)
+    return bound(name, widget, label, options, among=options, **kwargs)
 
 
-def keep_within(name: str, label: str, options: Sequence[Any]) -> Any:
-    """Return the view's value of this key. If it is not an option, reset it, with a note."""
+def keep_within(name: str, label: str, options: Sequence[Any]) -> None:
+    """Reset the view's value of this key if it is not an option, with a note."""
     if get(name) not in options:
         note(does_not_exist(f"{label} {get(name)}", options[-1], options[0]))
         put(name, KEYS[name].default if KEYS[name].default in options else options[0])
-    return get(name)
 
 
 def keep_index(name: str, what: str, count: int, there: str = "they go from") -> int | None:
@@ -484,11 +477,7 @@ def keep_index(name: str, what: str, count: int, there: str = "they go from") ->
 
 
 def keep_token(
-    name: str,
-    what: str,
-    labels: Sequence[str],
-    there: str = "they go from",
-    default: Callable[[], int] | None = None,
+    name: str, what: str, labels: Sequence[str], there: str = "they go from", default: Callable[[], int] | None = None
 ) -> int | None:
     """Return the view's index of a token. It follows the token when the user changes the text or the model.
 

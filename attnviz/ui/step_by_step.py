@@ -21,15 +21,9 @@ from attnviz.sources.shown import ShownHead
 from attnviz.ui import shell, state
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES, SavedView, view_of
+from attnviz.ui.tokens.chips import numbered
 from attnviz.ui.tokens.choices import char_vocab
-from attnviz.ui.walk import (
-    Checks,
-    Shipped,
-    address_of,
-    document_of_walk,
-    mount_walk,
-    offer_documents,
-)
+from attnviz.ui.walk import Checks, Shipped, address_of, document_of_walk, mount_walk, offer_documents
 from attnviz.ui.widgets import palette, plot
 
 if TYPE_CHECKING:
@@ -130,7 +124,7 @@ def show_past(here: ShownHead) -> None:
         return
     st.markdown(_about_past(past, walk))
     gaps = past.gaps.tolist()
-    labels = [f"{row} {label}" for row, label in enumerate(walk.query_labels[: len(gaps)])]
+    labels = numbered(walk.query_labels[: len(gaps)])
     figure = lines({"largest difference": gaps}, labels, palette(), title="largest difference", across="row")
     plot(figure, "recompute_past")
     computed = (
@@ -156,17 +150,14 @@ def _about_past(past: FromPast, walk: Walk) -> str:
     row = int(gaps.argmax())
     where = f"row {row} “{plain(walk.query_labels[row])}”"
     same = [number for number in range(len(gaps)) if number not in differing]
-    rest = f" The same: {'row' if len(same) == 1 else 'rows'} {_listed(same)}." if same else ""
+    listed = ", ".join(map(str, same[:8])) + (f" and {len(same) - 8} more" if len(same) > 8 else "")
+    rest = f" The same: {'row' if len(same) == 1 else 'rows'} {listed}." if same else ""
     if same == [len(walk.query_labels) - 1]:
         rest = " Only the last row is the same, after which nothing comes."
     return (
         f"**Each row follows from its past alone: no.** {len(differing)} of {len(gaps)} rows differ, most of all "
         f"{where}, by **{nonzero(float(gaps.max()))}**.{rest} {_why(walk)}"
     )
-
-
-def _listed(rows: list[int]) -> str:
-    return ", ".join(map(str, rows[:8])) + (f" and {len(rows) - 8} more" if len(rows) > 8 else "")
 
 
 def _why(walk: Walk) -> str:

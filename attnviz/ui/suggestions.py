@@ -32,54 +32,40 @@ _ABOUT = ("text", "pair", "source", "model", "kind", "layer", "head")
 """The link keys that determine what a message is about"""
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
-    """A sentence, and the view that it is about."""
-
-    sentence: str
-    more: str
-    view: tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class SuggestedHead:
-    """The head that "Surprise me" has opened last."""
-
-    of: tuple[Any, ...]
-    """The settings on which the ranking depends"""
-    place: int
-    """The place of the head in the ranking, from 0"""
-
-
 @dataclass(slots=True)
 class _SuggestionRecord:
     """The session state of suggestions."""
 
-    message: Message | None = None
-    surprise: SuggestedHead | None = None
+    message: tuple[str, str] = ("", "")
+    """A sentence, and more in a quieter colour"""
+    subject: tuple[Any, ...] | None = None
+    """The view that the message is about; None before the first message"""
+    suggested: tuple[tuple[Any, ...], int] | None = None
+    """The head that "Surprise me" has opened last: the settings on which the ranking depends, and its place there"""
     surprise_page: str | None = None
     """The page on which the visitor has just chosen it"""
 
 
 def say(sentence: str, more: str = "", view: Mapping[str, Any] | None = None) -> None:
     """Show a sentence about a view (by default the session's), and `more` in a quieter colour."""
-    state.record(_SuggestionRecord).message = Message(sentence, more, _subject(view))
+    kept = state.record(_SuggestionRecord)
+    kept.message, kept.subject = (sentence, more), _subject(view)
 
 
 def show_message() -> None:
     """Show the sentence as long as the session has the view that it is about."""
-    message = state.record(_SuggestionRecord).message
-    if message is None or message.view != _subject() or not state.get("text").strip():
+    kept = state.record(_SuggestionRecord)
+    if kept.subject != _subject() or not state.get("text").strip():
         return
-    more = f' <span class="more">{escape(message.more)}</span>' if message.more else ""
+    sentence, more = kept.message
+    more = f' <span class="more">{escape(more)}</span>' if more else ""
     with st.container(key="guide_says"):
-        st.html(f'<p class="said" role="status">{html(AnnotatedText.of(message.sentence))}{more}</p>')
+        st.html(f'<p class="said" role="status">{html(AnnotatedText.of(sentence))}{more}</p>')
 
 
 def is_about(text: str) -> bool:
     """Whether the last sentence is about this text."""
-    message = state.record(_SuggestionRecord).message
-    return message is not None and text in message.view
+    return text in (state.record(_SuggestionRecord).subject or ())
 
 
 def _subject(view: Mapping[str, Any] | None = None) -> tuple[Any, ...]:
@@ -105,28 +91,19 @@ def show_examples(page: str) -> None:
                 st.button(SURPRISE, key="surprise", width="stretch", on_click=_ask_for_surprise, args=(page,))
             if page in WITH_HEAD_CHOICE:
                 st.toggle("Open the head that shows it", value=True, key=_WITH_HEAD)
-            for number, example in enumerate(_of_page(page)):
-                _example_button(number, example, page)
-
-
-def _of_page(page: str) -> tuple[Example | TextExample, ...]:
-    return (
-        gallery()
-        if page in WITH_EXAMPLE_HEADS
-        else tuple(example for example in text_examples() if example.page == page)
-    )
+            texts = tuple(example for example in text_examples() if example.page == page)
+            examples: tuple[Example | TextExample, ...] = gallery() if page in WITH_EXAMPLE_HEADS else texts
+            for number, example in enumerate(examples):
+                says = example.said if isinstance(example, Example) else example.says
+                label = f"**{plain(example.title)}**  \n*{plain(example.text)}*  \n{plain(says)}"
+                key = f"example_{number}"
+                st.button(label, key=key, width="stretch", on_click=_take_example, args=(example, page))
 
 
 def _ask_for_surprise(page: str) -> None:
     st.session_state[_EXAMPLES_OPEN] = False
     state.record(_SuggestionRecord).surprise_page = page
     state.run_page()
-
-
-def _example_button(number: int, example: Example | TextExample, page: str) -> None:
-    says = example.said if isinstance(example, Example) else example.says
-    label = f"**{plain(example.title)}**  \n*{plain(example.text)}*  \n{plain(says)}"
-    st.button(label, key=f"example_{number}", width="stretch", on_click=_take_example, args=(example, page))
 
 
 def _take_example(example: Example | TextExample, page: str) -> None:
@@ -197,13 +174,13 @@ def _open_next(page: str) -> None:
     layers, heads = shown.model.description.layers[shown.kind]
     settings = shown.model.name, shown.text, shown.pair, shown.kind
     kept = state.record(_SuggestionRecord)
-    last = kept.surprise
-    place = (last.place + 1) % len(ranking) if ranking and last is not None and last.of == settings else 0
+    last_settings, last_place = kept.suggested or (None, 0)
+    place = (last_place + 1) % len(ranking) if ranking and last_settings == settings else 0
     says = NOTHING
     if ranking:
         _open(page, shown, ranking[place])
         says = sentence(ranking[place], shown, layers * heads)
-    kept.surprise = SuggestedHead(settings, place)
+    kept.suggested = settings, place
     more = f"{place + 1} of {len(ranking)}; “Surprise me” again for the next." if len(ranking) > 1 else ""
     say(AnnotatedText.of(SWITCHED if of_toy else "", says), more)
 

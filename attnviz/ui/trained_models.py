@@ -6,10 +6,8 @@ the user typed is kept. The replaced settings are restored when a model of anoth
 
 from __future__ import annotations
 
-import re
-import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +22,6 @@ from attnviz.trained.shipped import is_kept, keep, load, opening
 from attnviz.ui import state
 from attnviz.ui.messages import plain
 from attnviz.ui.tokens.choices import file_field, uploaded
-from attnviz.ui.training_jobs import training_jobs
 
 if TYPE_CHECKING:  # torch, which the first view does not wait for
     from collections.abc import Iterator
@@ -102,37 +99,28 @@ LARGEST_MB = 8
 _FILE = "trained_file"
 
 
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why a file was refused, and the page and the view on which it was uploaded."""
-
-    reason: str
-    page: str
-    view: Mapping[str, Any]
-
-
 @dataclass(slots=True)
-class VisitorRecord:
-    """The session state of the visitor's trainings and models."""
+class _ModelsRecord:
+    """What a session keeps of the visitor's models."""
 
-    visitor: str = field(default_factory=lambda: secrets.token_urlsafe(16))
-    """The secret name under which the visitor's trainings run"""
     models: tuple[str, ...] = ()
     """The names of the models that the visitor has trained or opened, the newest last"""
-    refusal: Refusal | None = None
-    """Of the last file, until something else is chosen"""
+    refused: str = ""
+    """Why the last file was refused"""
+    refused_on: tuple[str, Mapping[str, Any]] | None = None
+    """The page and the view on which it was refused: what is said of it holds for these"""
     opened: Mapping[str, str] | None = None
     """The link to the model whose file was just opened, on a page without named models"""
 
 
 def own_names() -> tuple[str, ...]:
     """Return the names of this session's models that are still kept, the newest last."""
-    return tuple(name for name in state.record(VisitorRecord).models if is_kept(name))
+    return tuple(name for name in state.record(_ModelsRecord).models if is_kept(name))
 
 
 def add_own(name: str) -> None:
     """Offer a model that `trained.keep` has stored."""
-    kept = state.record(VisitorRecord)
+    kept = state.record(_ModelsRecord)
     others = [other for other in kept.models if other != name]
     kept.models = (*others[1 - MOST_OWN :], name)
 
@@ -147,16 +135,16 @@ def show_upload() -> None:
 
 def show_refusal() -> None:
     """Show why the last file was refused, until another page or anything else of the view is chosen."""
-    kept = state.record(VisitorRecord)
-    if kept.refusal is not None and (kept.refusal.page, kept.refusal.view) != (state.page(), state.every()):
-        kept.refusal = None
-    if kept.refusal is not None:
-        st.error(plain(kept.refusal.reason))
+    kept = state.record(_ModelsRecord)
+    if kept.refused_on != (state.page(), state.every()):
+        kept.refused = ""
+    if kept.refused:
+        st.error(plain(kept.refused))
 
 
 def go_if_opened() -> None:
     """On a page without named models: go to the model whose file was just opened."""
-    kept = state.record(VisitorRecord)
+    kept = state.record(_ModelsRecord)
     link, kept.opened = kept.opened, None
     if link:
         state.go_to_page(PAGES["step_by_step"].script, link)
@@ -164,8 +152,8 @@ def go_if_opened() -> None:
 
 def _take_file() -> None:
     """Store the model of an uploaded file and choose it, or store the reason why it is refused."""
-    file, kept = uploaded(_FILE), state.record(VisitorRecord)
-    kept.refusal = None
+    file, kept = uploaded(_FILE), state.record(_ModelsRecord)
+    kept.refused = ""
     if file is None:
         return
     try:
@@ -173,7 +161,7 @@ def _take_file() -> None:
             raise ModelError(f"The file has {file.size / 2**20:.1f} MB; a model's file has up to {LARGEST_MB} MB.")
         model = keep(file.getvalue())
     except ModelError as why:
-        kept.refusal = Refusal(str(why), state.page(), state.every())
+        kept.refused, kept.refused_on = str(why), (state.page(), state.every())
         return
     add_own(model.name)
     if state.page() == "train":
@@ -184,22 +172,6 @@ def _take_file() -> None:
     if state.page() != "heads":
         state.put("source", "trained")
     open_chosen(before, model.name)
-
-
-_NAME = re.compile(r"[\w-]{22}", re.ASCII)
-
-
-def visitor() -> str:
-    """Return the name of this visitor's trainings. It is secret: anyone who knows it can see and stop them."""
-    return state.record(VisitorRecord).visitor
-
-
-def take_visitor(name: object) -> bool:
-    """After a reload, adopt the name that the tab has stored for its trainings; return whether there are any."""
-    if not isinstance(name, str) or not _NAME.fullmatch(name) or not training_jobs().jobs(name):
-        return False
-    state.record(VisitorRecord).visitor = name
-    return True
 
 
 def show_card(model: object, page: str) -> None:

@@ -39,12 +39,7 @@ Keys = Mapping[str, str]
 
 
 def mount_walk(
-    page: Page,
-    documents: Sequence[str | None],
-    keys: Keys,
-    *,
-    source: str | None = None,
-    **header: Any,
+    page: Page, documents: Sequence[str | None], keys: Keys, *, source: str | None = None, **header: Any
 ) -> None:
     """Mount the walk of a page.
 

@@ -21,13 +21,13 @@ from attnviz.links.bert import REPORT
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.training.vectors import split
 from attnviz.ui.bert.agent import WARNING, tables
-from attnviz.ui.bert.classifier import training
 from tests.app.pages import boxes as boxes_of
 from tests.app.pages import messages, open_page
 from tests.app.test_bert_classifier import figures, said, trained
-from tests.loaded import built_in_model
+from tests.loaded import built_in_model, pooled
 from tests.unit.bert.classification.test_trained import by_hand
 
+pytestmark = pytest.mark.usefixtures("shared_vectors")
 HOSTILE = "<b>\x00 😀\u202e"
 
 
@@ -49,7 +49,7 @@ def held_out() -> tuple[np.ndarray, torch.Tensor]:
     """Return the classes of the held-out reports, and the probabilities of the layer that ships."""
     examples, shipped = built_in("reports"), load("agent").classifier
     held = split(torch.from_numpy(examples.classes.copy()), 0)[1]
-    features = training.pooled_of(built_in("reports")).mean[held]
+    features = pooled("reports").mean[held]
     return examples.classes[held], torch.softmax(features @ shipped.weight.T + shipped.bias, -1)
 
 
@@ -113,7 +113,7 @@ def test_only_the_last_layer_is_trained_and_then_shown(minilm: BuiltInModel) -> 
     count = load("agent").card.seeds[0].classifier.total
     shown = re.search(rf"\*\*([\d.]+) %\*\* of {count} held-out reports are right", said(at))
     classes = torch.from_numpy(built_in("reports").classes.copy())
-    features, held = training.pooled_of(built_in("reports")).mean, split(classes, 0)[1]
+    features, held = pooled("reports").mean, split(classes, 0)[1]
     layer = by_hand(features, classes, 4, steps=20, rate=RATE, seed=0)
     right = (layer(features[held]).argmax(-1) == classes[held]).float().mean().item()
     assert shown

@@ -29,16 +29,17 @@ from attnviz.settings import PUBLIC
 from attnviz.training.jobs.jobs import Job, Jobs
 from attnviz.training.plan import TooLargeError
 from attnviz.training.vectors import split
-from attnviz.ui.bert.classifier import training, views
+from attnviz.ui.bert.classifier import script_of, tables_of, training, views
 from attnviz.ui.bert.classifier.data import CLASSIFIER, ClassifierKind
-from attnviz.ui.bert.classifier.tables import script_of, tables_of
 from attnviz.ui.messages import plain
 from tests.app.pages import boxes as boxes_of
 from tests.app.pages import figures, lines_of_torch, messages, numbers, open_page
-from tests.loaded import built_in_model
+from tests.app.training import wait_for_news
+from tests.loaded import built_in_model, pooled
 from tests.scripts import FILE, run_alone
 from tests.unit.bert.classification.test_trained import by_hand
 
+pytestmark = pytest.mark.usefixtures("shared_vectors")
 VIEW_KEYS = {"classifier": "class_view", "agent": "agent_view"}
 LONG = "one word after another " * 150
 HELD = load("classifier").card.seeds[0].classifier
@@ -54,10 +55,10 @@ def minilm() -> BuiltInModel:
     return built_in_model()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def reviews() -> tuple[Examples, Pooled]:
-    """Return the texts, and the vectors of them that the page keeps: to read them takes seconds."""
-    return built_in("reviews"), training.pooled_of(built_in("reviews"))
+    """Return the texts and their vectors."""
+    return built_in("reviews"), pooled("reviews")
 
 
 def opened(opened: dict[str, object] | None = None, **query: str) -> AppTest:
@@ -74,7 +75,7 @@ def trained(at: AppTest, button: str = "class_train") -> AppTest:
     end = time.monotonic() + 120
     while any(one.key == "class_stop" for one in at.button):
         assert time.monotonic() < end
-        time.sleep(0.2)
+        wait_for_news()
         at.run()
     assert not at.exception
     return at

@@ -27,11 +27,10 @@ from attnviz.training.plan import Plan
 from attnviz.training.series import SERIES
 from attnviz.training.settings import TEXT, TrainingSettings
 from attnviz.ui.state import record_key
-from attnviz.ui.train.generate_exports import AS_OPENED, file_of, numbers_of, script_of
-from attnviz.ui.train.generate_exports import text_of as whole_text
-from attnviz.ui.train.generated import GenerationRequest, text_model_of, text_models
-from attnviz.ui.trained_models import VisitorRecord
-from attnviz.ui.training_jobs import training_jobs
+from attnviz.ui.train.generated import GenerationRequest, file_of, numbers_of, script_of, text_model_of, text_models
+from attnviz.ui.train.generated import text_of as whole_text
+from attnviz.ui.train.tabs import AS_OPENED
+from attnviz.ui.training_jobs import VisitorRecord, training_jobs
 from tests.app.pages import messages, open_page, payload, payloads, send_update
 from tests.app.training import generated
 

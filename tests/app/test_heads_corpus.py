@@ -19,7 +19,7 @@ from attnviz.corpus.run import Job
 from attnviz.links.link import CORPUS_VIEWS, DEFAULT_TEXT
 from attnviz.measures.survey import survey
 from attnviz.settings import Settings
-from attnviz.ui.heads.corpus_panels import CorpusHead, all_heads
+from attnviz.ui.heads.corpus import CorpusHead, all_heads
 from tests.app.heads import every_weight
 from tests.app.pages import messages, open_page, payload, send_update
 from tests.loaded import built_in_model

@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.lessons import MAX_BYTES, OWN, Lesson, Scene, gallery, read_lesson, shipped, write_lesson
 from attnviz.links.link import DEFAULT_TEXT
-from attnviz.measures.mistakes.texts import TEXTS
+from attnviz.measures.mistakes import TEXTS
 from attnviz.ready import Check
 from attnviz.settings import Settings
 from attnviz.ui import FRAME
@@ -498,7 +498,7 @@ def test_the_checks_before_class_are_shown_with_what_to_do_but_not_to_visitors(
         Check("A", "fail", "x"),
     ]
     monkeypatch.setattr("attnviz.ready.checks", lambda **_: iter(found))
-    monkeypatch.setattr("attnviz.ui.lessons.shipped.settings", lambda: Settings(public=public))
+    monkeypatch.setattr("attnviz.ui.lessons.start.settings", lambda: Settings(public=public))
     at = go_to_page(open_page("", {"lessons_tab": "Ready for class"}), "lessons", {})
     assert ("python -m attnviz ready" in messages(at)) == public
     buttons = [one for one in at.button if one.key == "check_ready"]

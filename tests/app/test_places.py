@@ -6,8 +6,7 @@ import pytest
 from streamlit.runtime.scriptrunner import ScriptRunContext
 from streamlit.testing.v1 import AppTest
 
-from attnviz.links.pages import PAGES, Chapter, Page, chapters
-from attnviz.links.places import PLACES
+from attnviz.links.pages import PAGES, PLACES, Chapter, Page, chapters
 from tests.app.pages import blocks, go_to_page, in_places, open_page
 
 CHAPTERS = [chapter for place in PLACES for chapter in chapters(place)]

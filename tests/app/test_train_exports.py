@@ -8,7 +8,6 @@ import json
 import re
 import time
 from base64 import b64decode
-from collections.abc import Iterator
 from dataclasses import replace
 from io import BytesIO
 
@@ -25,11 +24,11 @@ from attnviz.training.jobs.weights import model_of
 from attnviz.training.series import SERIES
 from attnviz.training.tasks import TASKS
 from attnviz.training.text.corpus import built_in
+from attnviz.ui.train import EXPORTS
 from attnviz.ui.train.arrays import accuracy_without, at_snapshots, reading_of
 from attnviz.ui.train.chosen import SnapshotName, model_file, script_of
 from attnviz.ui.train.exports import CurvesOf, curves_csv, frames_of, moving_picture, training_file
-from attnviz.ui.train.generate_exports import NOTHING as NO_TEXT
-from attnviz.ui.train.tabs import EXPORTS, GENERATED, NOTHING
+from attnviz.ui.train.tabs import GENERATED, NO_TEXT, NOTHING
 from attnviz.ui.training_jobs import training_jobs
 from tests.app.pages import open_page
 from tests.app.test_train_page import FAST, newest, told
@@ -39,12 +38,7 @@ from tests.payloads import read_payload
 SAMPLE = "</script><b>abcabcab"
 
 
-@pytest.fixture(autouse=True)
-def no_training_is_left() -> Iterator[None]:
-    """End the trainings of each test's visitors."""
-    yield
-    for visitor in list(training_jobs()._visitors):
-        training_jobs().release(visitor)
+pytestmark = pytest.mark.usefixtures("no_training_is_left")
 
 
 def of(at: AppTest, step: int = 20, watch: str = "", sample: str = SAMPLE) -> SnapshotName:

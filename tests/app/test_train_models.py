@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -25,12 +24,7 @@ INDUCTION = (shipped.FOLDER / "induction.safetensors").read_bytes()
 TEXT = "abcabcabc"
 
 
-@pytest.fixture(autouse=True)
-def no_training_is_left() -> Iterator[None]:
-    """End the trainings of each test's visitors."""
-    yield
-    for visitor in list(training_jobs()._visitors):
-        training_jobs().release(visitor)
+pytestmark = pytest.mark.usefixtures("no_training_is_left")
 
 
 def upload(at: AppTest, data: bytes, name: str = "mine.safetensors") -> AppTest:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 import pytest
 import torch
@@ -12,18 +10,11 @@ from attnviz.runtime.arrays import NotOfferedError
 from attnviz.trained import recorded
 from attnviz.training.jobs.weights import model_of
 from attnviz.training.tasks import TASKS
-from attnviz.ui.training_jobs import training_jobs
 from tests.app.pages import open_page, payload
 from tests.app.test_train_page import FAST, newest, send_values, told, trained
 from tests.app.training import accuracies, moment
 
-
-@pytest.fixture(autouse=True)
-def no_training_is_left() -> Iterator[None]:
-    """End the trainings of each test's visitors."""
-    yield
-    for visitor in list(training_jobs()._visitors):
-        training_jobs().release(visitor)
+pytestmark = pytest.mark.usefixtures("no_training_is_left")
 
 
 def test_a_recorded_training_can_be_gone_through_before_there_is_one() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -40,12 +40,7 @@ TEST = b"she PRON\nplans VERB\n. STOP\n\nher DET\nold ADJ\nplans NOUN\nhelp VERB
 FILES = tagged_files(TRAIN, TEST, ("mine.tsv", "held.tsv"))
 
 
-@pytest.fixture(autouse=True)
-def no_training_is_left() -> Iterator[None]:
-    """End the trainings of each test's visitors."""
-    yield
-    for visitor in list(training_jobs()._visitors):
-        training_jobs().release(visitor)
+pytestmark = pytest.mark.usefixtures("no_training_is_left")
 
 
 def opened(**query: str) -> AppTest:

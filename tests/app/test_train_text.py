@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from itertools import count
 from typing import Any
 
@@ -30,17 +30,14 @@ from attnviz.training.text.subject import Documents, Text
 from attnviz.ui.train.arrays import logits_of
 from attnviz.ui.training_jobs import training_jobs
 from tests.app.pages import SETTINGS_OPEN, boxes, go_to_page, messages, open_page, payload, send_update
+from tests.app.training import wait_for_news
 
-PATIENCE = 60
+PATIENCE = 240
+"""Seconds; on a busy machine the process of a training takes a minute to start"""
 _numbers = count(1)
 
 
-@pytest.fixture(autouse=True)
-def no_training_is_left() -> Iterator[None]:
-    """End the trainings of each test's visitors."""
-    yield
-    for visitor in list(training_jobs()._visitors):
-        training_jobs().release(visitor)
+pytestmark = pytest.mark.usefixtures("no_training_is_left")
 
 
 def opened(settings: Mapping[str, object] | None = None, /, **query: str) -> AppTest:
@@ -65,7 +62,7 @@ def until(at: AppTest, true: Callable[[], bool]) -> None:
     since = time.monotonic()
     while not true():
         assert time.monotonic() - since < PATIENCE
-        time.sleep(0.1)
+        wait_for_news()
         at.run()
         assert not at.exception
 
@@ -230,7 +227,7 @@ def test_a_text_of_ones_own_is_used_and_no_link_holds_it() -> None:
 
 def test_a_pasted_text_is_used_up_to_the_limit_of_the_server(monkeypatch: pytest.MonkeyPatch) -> None:
     few = dataclasses.replace(settings(), largest_text=1300)
-    monkeypatch.setattr("attnviz.ui.train.text_choice.settings", lambda: few)
+    monkeypatch.setattr("attnviz.ui.train.text.settings", lambda: few)
     at = opened()
     at.segmented_control(key="train_text_from").set_value("paste").run()
     assert "Until then, the built-in corpus is shown." in " ".join(boxes(at, "caption"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import cycle
 
 import numpy as np
 import pytest
@@ -66,27 +67,18 @@ def test_compare_shows_two_of_its_heads() -> None:
     assert "induction" in at.selectbox(key="compare_source_B").options
 
 
-@pytest.mark.parametrize("name", trained.names())
 @pytest.mark.parametrize("page", ["", "heads", "transformer", "compare"])
-def test_every_model_is_shown_on_every_page_without_a_warning(page: str, name: str) -> None:
-    task = TASKS.get(name)
-    text = "To be" if task is None else task.examples[0]
-    link = {"source": "trained", "model": name, "text": text}
-    at = open_page(page, **link)
-    assert not at.exception
-    assert not at.error
-    assert [one.value for one in at.warning] == []
+def test_a_text_that_the_vocabulary_lacks_is_marked_and_the_rest_goes_on(page: str) -> None:
+    """The long text in three models, each other text in one.
 
-
-@pytest.mark.parametrize("page", ["", "heads", "transformer", "compare"])
-@pytest.mark.parametrize(
-    "text", ["Zoë said 你好 👋🏽 שלום", "<script>alert(1)</script>", "\x00 **b**", "many words " * 300, "12"]
-)
-def test_a_text_that_the_vocabulary_lacks_is_marked_and_the_rest_goes_on(page: str, text: str) -> None:
-    for name in ("induction", "numbers", "tagging"):
+    `test_any_text_is_read_and_answered` in tests/unit/training/test_tasks_learning.py reads texts in every task.
+    """
+    names = ("induction", "numbers", "tagging")
+    texts = ("Zoë said 你好 👋🏽 שלום", "<script>alert(1)</script>", "\x00 **b**", "12")
+    for text, name in [*zip(texts, cycle(names), strict=False), *(("many words " * 300, name) for name in names)]:
         at = open_page(page, source="trained", model=name, text=text)
-        assert not at.exception
-        assert not at.error
+        assert not at.exception, (text, name)
+        assert not at.error, (text, name)
 
 
 def test_a_model_that_does_not_exist_is_named_and_another_is_shown() -> None:
@@ -168,6 +160,7 @@ def shown(at: AppTest) -> dict[str, str]:
 @pytest.mark.parametrize("page", ["", "heads", "transformer", "compare"])
 def test_a_link_that_only_names_a_model_opens_its_own_example_and_the_head_of_its_card(page: str, name: str) -> None:
     at = open_page(page, source="trained", model=name)
+    assert not at.error
     assert [one.value for one in at.warning] == []
     wanted = opens_on(name)
     if page == "transformer":

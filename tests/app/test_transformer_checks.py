@@ -19,13 +19,12 @@ from transformers import AutoModel, AutoTokenizer
 
 from attnviz.export.web.mistake import written
 from attnviz.links.link import DEFAULT_TEXT
-from attnviz.measures.mistakes.case import Case
-from attnviz.measures.mistakes.computed import find
-from attnviz.measures.mistakes.texts import TEXTS
+from attnviz.measures.mistakes import TEXTS
+from attnviz.measures.mistakes.computed import Case, find
 from attnviz.tokens import NO_ID, WordTokenizer
 from attnviz.toy.config import EXAMPLE_TARGET, TransformerConfig
 from attnviz.toy.transformer import Transformer, draw_stack, trace_transformer
-from attnviz.ui.transformer.stream import NOT_KNOWN
+from attnviz.ui.transformer.checks import NOT_KNOWN
 from tests.app.pages import figures, messages, open_page, payloads
 from tests.unit.families import save
 from tests.unit.toy.transformers import torchs_stack

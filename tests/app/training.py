@@ -1,11 +1,32 @@
-"""What the browser requests of a training: the files that the page Train offers."""
+"""Waiting for trainings, and what the browser requests of one: the files that the page Train offers."""
 
 from __future__ import annotations
+
+import time
 
 import numpy as np
 from safetensors.numpy import load
 
 from attnviz.runtime.arrays import array_store
+from attnviz.ui.training_jobs import training_jobs
+
+_seen: dict[int, int] = {}
+"""The version of each job when `wait_for_news` returned last"""
+
+
+def wait_for_news() -> None:
+    """Wait until a training says more than when this returned last, or for a second: to ask takes less than a page."""
+    ends = time.monotonic() + 1
+    time.sleep(0.1)
+    while (now := _versions()) == _seen and time.monotonic() < ends:
+        time.sleep(0.02)
+    _seen.clear()
+    _seen.update(now)
+
+
+def _versions() -> dict[int, int]:
+    jobs = training_jobs()
+    return {job.number: job.version for visitor in list(jobs._visitors) for job in jobs.jobs(visitor)}
 
 
 def moment(digest: str, step: int) -> dict[str, np.ndarray]:

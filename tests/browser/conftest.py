@@ -7,13 +7,14 @@ from contextlib import ExitStack
 from functools import partial
 
 import pytest
-from playwright.sync_api import Page
+from playwright.sync_api import Page, expect
 
 from tests.browser.apps.explored import Explore, Explored
 from tests.browser.apps.operands import Operands, document
 from tests.browser.apps.walk_page import See, WalkPage, WalkView, serving
 from tests.browser.modules import Run, imported
 from tests.browser.server import ROOT, running
+from tests.browser.settle import settled
 
 
 @pytest.fixture(scope="session")
@@ -51,6 +52,24 @@ def see(page: Page) -> Iterator[See]:
 
 
 @pytest.fixture
-def explore(page: Page, served: str) -> Explore:
-    """Open the explorer's page with these link values: `explore(tokens=64, few=1)`."""
+def explore(one_page: Page, served: str) -> Explore:
+    """Open the explorer's page with these link values, in the one page of the file: `explore(tokens=64, few=1)`.
+
+    The explorer of the test before is gone by then, in the browser and on the server.
+    """
+
+    def open_explorer(**link: str | int) -> Explored:
+        explorer = one_page.locator(".explorer")
+        if explorer.count():
+            settled(one_page)  # nothing that it still sends reaches the next one
+            one_page.goto(f"{served}/?away=1")
+            expect(explorer).to_have_count(0)
+        return Explored.open(one_page, served, **link)
+
+    return open_explorer
+
+
+@pytest.fixture
+def explore_fresh(page: Page, served: str) -> Explore:
+    """Open the explorer's page in a page of the test's own, which has fetched nothing."""
     return lambda **link: Explored.open(page, served, **link)

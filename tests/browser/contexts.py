@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -32,6 +32,8 @@ PROCESS_PER_SITE = "--process-per-site"
 LOOPBACK_ONLY = "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost, EXCLUDE [::1]"
 """The browser resolves no other host. Playwright's request interception would disable the HTTP cache, so that each
 page would open as slowly as the first."""
+EMPTY = "/_stcore/health"
+"""An address of Streamlit's servers whose document has no script"""
 TIMEOUT_MS = TIMEOUT_S * 1000
 """Playwright's default of 5 seconds is less than a page may take to reload."""
 SITE_STORAGE = "cookies,local_storage,indexeddb,websql,cache_storage,service_workers,file_systems"
@@ -132,7 +134,7 @@ class Watch:
         resident = self.resident = self.resident or self.context.new_page()
         if self.sites and not resident.url.startswith(tuple(self.sites)):
             with suppress(Error):  # the server may have stopped
-                resident.goto(f"{min(self.sites)}/_stcore/health")
+                resident.goto(min(self.sites) + EMPTY)
         for page in self.context.pages:
             if page != resident:
                 page.close()
@@ -191,14 +193,16 @@ def plain(browser: Browser) -> Watch:
 def plain_page(plain: Watch) -> Iterator[Page]:
     """One page for all tests that need no app: to open another for each takes longer than most of them.
 
-    `imported` loads a new document in it.
+    Each leaves a new document, at the same address where `imported` was used, so that the next call needs no other.
     """
     page = plain.context.pages[0] if plain.context.pages else plain.context.new_page()
     yield page
     with suppress(Error):  # nothing of this test goes on into the next
         page.evaluate("() => { if (origin !== 'null') { sessionStorage.clear(); localStorage.clear(); } }")
-        page.goto("about:blank")
+        page.goto(page.url if page.url.endswith(EMPTY) else "about:blank")
         page.mouse.move(0, 0)
+        if page.viewport_size != LAPTOP:
+            page.set_viewport_size(LAPTOP)
     findings, plain.outside, plain.errors = plain.reported(), [], []  # the app is on none of its pages
     assert not findings, "\n".join(findings)
 
@@ -218,25 +222,33 @@ GO = """(address) => {
 """Goes to an address as the browser's back button does: the app is not loaded anew."""
 
 
-@pytest.fixture(scope="module")
-def watch_of_file(browser: Browser, idle: dict[str, list[Watch]]) -> Iterator[Watch]:
-    """A context for `one_page`."""
-    waiting = idle.setdefault(repr([]), [])
-    watch = waiting.pop() if waiting else Watch(browser.new_context(viewport=LAPTOP))
+@contextmanager
+def context_of_file(browser: Browser, idle: dict[str, list[Watch]], **options: Any) -> Iterator[Watch]:
+    """Take a context with these options for the tests of a file."""
+    waiting = idle.setdefault(repr(sorted(options.items())), [])
+    watch = waiting.pop() if waiting else Watch(browser.new_context(viewport=LAPTOP, **options))
     watch.give_pages(LAPTOP)
     yield watch
     watch.clean()
     waiting.append(watch)
 
 
-@pytest.fixture
-def one_page(watch_of_file: Watch, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """One page for all tests of a file, each in the session of the one before, as a visitor goes from view to view.
+@pytest.fixture(scope="module")
+def watch_of_file(browser: Browser, idle: dict[str, list[Watch]]) -> Iterator[Watch]:
+    """A context for `one_page`."""
+    with context_of_file(browser, idle) as watch:
+        yield watch
 
-    `goto` loads the app only once. To load it for each test takes longer than most of them. After a test that failed,
-    a page is opened anew.
-    """
-    watch = watch_of_file
+
+@pytest.fixture(scope="module")
+def touch_watch_of_file(browser: Browser, idle: dict[str, list[Watch]]) -> Iterator[Watch]:
+    """A context for `one_touch_page`."""
+    with context_of_file(browser, idle, has_touch=True) as watch:
+        yield watch
+
+
+def page_of(watch: Watch, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """Yield the page of a file's context, without what a test has changed of the window."""
     pages = [page for page in watch.context.pages if page != watch.resident]
     page = pages[0] if pages else watch.context.new_page()
     load = page.goto
@@ -253,11 +265,28 @@ def one_page(watch_of_file: Watch, request: pytest.FixtureRequest) -> Iterator[P
         watch.photograph(re.sub(r"\W+", "-", request.node.name).strip("-")[:120])
         watch.clean()
     else:
+        page.unroute_all()
         page.mouse.move(0, 0)
         page.set_viewport_size(LAPTOP)
         page.emulate_media(color_scheme="null", reduced_motion="null")
     watch.outside, watch.errors = [], []
     assert not findings, "\n".join(findings)
+
+
+@pytest.fixture
+def one_page(watch_of_file: Watch, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """One page for all tests of a file, each in the session of the one before, as a visitor goes from view to view.
+
+    `goto` loads the app only once. To load it for each test takes longer than most of them. After a test that failed,
+    a page is opened anew.
+    """
+    yield from page_of(watch_of_file, request)
+
+
+@pytest.fixture
+def one_touch_page(touch_watch_of_file: Watch, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """One page with a touch screen for all tests of a file; see `one_page`."""
+    yield from page_of(touch_watch_of_file, request)
 
 
 @pytest.fixture

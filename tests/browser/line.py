@@ -71,6 +71,13 @@ class Line:
         self.page.wait_for_timeout(1000)
         return frames(self.page)
 
+    def break_the_page(self) -> None:
+        """Send an element for a place that the page does not have, as a run of another page may."""
+        stray = ForwardMsg()
+        stray.metadata.delta_path.extend([0, 99])
+        stray.delta.new_element.text.body = "stray"
+        self._browser.send(stray.SerializeToString())
+
     def release(self) -> Page:
         """Let through what was held up, and all that comes; return the page as it is then."""
         held, self.held = self.held or [], None

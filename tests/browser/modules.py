@@ -7,6 +7,7 @@ from typing import Any
 
 from playwright.sync_api import Page
 
+from tests.browser.contexts import EMPTY
 from tests.browser.evaluate import evaluate
 
 Run = Callable[..., Any]
@@ -23,10 +24,17 @@ BASE64 = """
 """
 """Defines `base64(array)`."""
 CORE = "/frontend/core"
+USED = "() => { const was = window.wasUsed; window.wasUsed = true; return was === true; }"
+"""Whether a module was imported into this document before; from now on one was."""
 
 
 def imported(page: Page, served: str, module: str, body: str, argument: Any = None) -> Any:
-    """Run a function's body in the browser with the module `m` of the browser side and one argument `given`."""
-    page.goto(f"{served}/_stcore/health")
+    """Run a function's body in the browser with the module `m` of the browser side and one argument `given`.
+
+    Each call has a document of its own.
+    """
+    if page.url != served + EMPTY or page.evaluate(USED):
+        page.goto(served + EMPTY)
+        page.evaluate(USED)
     url = f"/frontend/{module}"
     return evaluate(page, f"async (given) => {{ const m = await import('{url}'); {body} }}", argument)

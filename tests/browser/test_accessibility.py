@@ -7,10 +7,8 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from attnviz.links.pages import PAGES, chapters
-from attnviz.links.places import PLACES
+from attnviz.links.pages import PAGES, PLACES, chapters
 from tests.browser.axe import violations
-from tests.browser.contexts import Contexts
 from tests.browser.settle import settled, still
 
 LINKS = (
@@ -28,8 +26,9 @@ LINKS = (
 
 
 @pytest.fixture
-def page(still_page: Page) -> Page:
-    return still_page
+def page(one_page: Page) -> Page:
+    one_page.emulate_media(reduced_motion="reduce")
+    return one_page
 
 
 @pytest.mark.parametrize("link", LINKS)
@@ -112,19 +111,19 @@ def test_chapters_of_each_place_are_reached_by_keyboard_and_marked_with_it(app_u
     assert page.evaluate("() => window.sameWindow"), "the app was never loaded anew"
 
 
-def test_on_a_phone_all_places_and_chapters_are_below_the_name(app_url: str, new_context: Contexts) -> None:
-    phone = new_context(viewport={"width": 390, "height": 844}).new_page()
-    phone.goto(f"{app_url}/averages")
-    bar = settled(phone).get_by_role("navigation")
-    share = phone.get_by_role("button", name=re.compile("Share")).bounding_box()
+def test_on_a_phone_all_places_and_chapters_are_below_the_name(app_url: str, page: Page) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(f"{app_url}/averages")
+    bar = settled(page).get_by_role("navigation")
+    share = page.get_by_role("button", name=re.compile("Share")).bounding_box()
     name, *entries = [one.bounding_box() for one in bar.locator("a, button").all()]
     assert name and share
     assert 0 <= name["x"] < name["x"] + name["width"] <= share["x"]
     assert name["y"] + name["height"] <= 60
     for box in entries:
         assert box and box["y"] >= 60 and box["x"] + box["width"] <= 390 and box["height"] >= 24
-    phone.goto(f"{app_url}/bert?bert_part=subsets")  # the last chapter of a place with more than fit in a row
-    settled(phone)
+    page.goto(f"{app_url}/bert?bert_part=subsets")  # the last chapter of a place with more than fit in a row
+    settled(page)
     for entry in bar.locator("[aria-current]").all():
         box = entry.bounding_box()
         assert box and box["x"] >= 0 and box["x"] + box["width"] <= 390

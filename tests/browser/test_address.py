@@ -40,29 +40,30 @@ def test_a_page_may_have_another_key_for_the_step(run: Run) -> None:
     assert read == {"step": "softmax", "q": 2}
 
 
-@pytest.mark.parametrize(
-    ("values", "link"),
-    [
+def test_an_address_is_written_as_python_writes_it(run: Run) -> None:
+    text = "Zoë's ~*(test)!_-. “100 %” & a=b + c;/?#\n\u4f60\U0001f600"
+    cases: list[tuple[dict[str, object], dict[str, str]]] = [
         ({"step": "weights", "q": 3, "stretch": "1"}, {"step": "weights", "q": "3", "mask": "causal", "stretch": "1"}),
         ({"step": "scores", "q": None, "stretch": "0"}, {"mask": "causal"}),
         ({"q": 0, "layer": 2}, {"q": "0", "mask": "causal"}),  # this page's links have no layer
-    ],
-)
-def test_an_address_is_written_as_python_writes_it(run: Run, values: dict[str, object], link: dict[str, str]) -> None:
-    text = "Zoë's ~*(test)!_-. “100 %” & a=b + c;/?#\n\u4f60\U0001f600"
-    given = urlencode({"mask": "causal", "embed": "true", "text": text})
-    argument = {"query": given, "values": values, "link": LINK}
-    written = run("page/address.ts", "return m.withValues(`?${given.query}`, given.values, given.link)", argument)
-    assert written == urlencode({"embed": "true", "text": text, **link})
-    read = run("page/address.ts", "return m.valuesIn(given.query, given.link)", {"query": written, "link": LINK})
-    assert read == {**LINK["defaults"], **{name: value for name, value in values.items() if name != "layer"}}
-    bare = run("page/address.ts", "return m.withoutValues(given.query, given.link)", {"query": written, "link": LINK})
-    assert bare == urlencode({"embed": "true", "text": text, "mask": "causal"})
+    ]
+    body = """
+      const { query, all, link } = given;
+      return all.map((values) => {
+        const written = m.withValues(`?${query}`, values, link);
+        return [written, m.valuesIn(written, link), m.withoutValues(written, link)];
+      });
+    """
+    query = urlencode({"mask": "causal", "embed": "true", "text": text})
+    given = {"query": query, "all": [values for values, _ in cases], "link": LINK}
+    for (values, link), (written, read, bare) in zip(cases, run("page/address.ts", body, given), strict=True):
+        assert written == urlencode({"embed": "true", "text": text, **link})
+        assert read == {**LINK["defaults"], **{name: value for name, value in values.items() if name != "layer"}}
+        assert bare == urlencode({"embed": "true", "text": text, "mask": "causal"})
 
 
-@pytest.mark.parametrize(
-    ("query", "values", "link"),
-    [
+def test_an_address_that_says_nothing_stands_for_a_view(run: Run) -> None:
+    cases: list[tuple[str, dict[str, object], str]] = [
         ("", {"step": "weights"}, "source=bert&step=weights&q=3"),
         ("embed=true", {"q": None}, "embed=true&source=bert"),
         ("source=bert&step=weights&q=3", {"step": "scores"}, ""),
@@ -72,25 +73,21 @@ def test_an_address_is_written_as_python_writes_it(run: Run, values: dict[str, o
         ("lecture=1", {"step": "weights"}, "source=bert&step=weights&q=3&lecture=1"),
         ("source=bert&step=weights&q=3&lecture=1&scene=2", {"step": "scores"}, "lecture=1&scene=2"),
         ("utm_source=mail&q=3&lecture=1", {"q": None}, "utm_source=mail&source=toy&lecture=1"),
-    ],
-)
-def test_an_address_that_says_nothing_stands_for_a_view(
-    run: Run, query: str, values: dict[str, object], link: str
-) -> None:
-    argument = {"query": query, "values": values, "link": OPENING}
-    assert run("page/address.ts", "return m.withValues(given.query, given.values, given.link)", argument) == link
-    read = run("page/address.ts", "return m.valuesIn(given.query, given.link)", argument)
-    assert read["q"] == (3 if "q=3" in query or query in ("", "embed=true", "lecture=1") else None)
+    ]
+    body = """return given.cases.map(([query, values]) =>
+      [m.withValues(query, values, given.link), m.valuesIn(query, given.link).q])"""
+    found = run("page/address.ts", body, {"cases": [case[:2] for case in cases], "link": OPENING})
+    said = ("", "embed=true", "lecture=1")  # which name no key
+    assert found == [[link, 3 if "q=3" in query or query in said else None] for query, _, link in cases]
 
 
 def test_an_address_without_keys_has_the_defaults(run: Run) -> None:
     """Going back to it takes back what was changed since, also on a page whose bare address opens no other view."""
-    for query in ("", "?text=a"):
-        argument = {"query": query, "link": LINK}
-        assert run("page/address.ts", "return m.valuesIn(given.query, given.link)", argument) == LINK["defaults"]
+    body = "return ['', '?text=a'].map((query) => m.valuesIn(query, given))"
+    assert run("page/address.ts", body, LINK) == [LINK["defaults"]] * 2
 
 
-def test_what_waits_is_sent_before_anything_else_and_not_with_it(page: Page, served: str) -> None:
+def test_what_waits_is_sent_before_anything_else_and_not_with_it(plain_page: Page, served: str) -> None:
     body = """
       const sent = [];
       const ends = new AbortController();
@@ -107,13 +104,13 @@ def test_what_waits_is_sent_before_anything_else_and_not_with_it(page: Page, ser
       m.afterWaiting(() => sent.push("third"));
       return [atOnce, next, sent];
     """
-    at_once, following, sent = imported(page, served, "core/waiting.ts", body)
+    at_once, following, sent = imported(plain_page, served, "core/waiting.ts", body)
     assert at_once == ["what waited"]
     assert following == ["what waited", "first", "second"]
     assert sent == [*following, "third"]
 
 
-def test_an_action_of_the_whole_page_waits_until_what_waited_has_arrived(page: Page, served: str) -> None:
+def test_an_action_of_the_whole_page_waits_until_what_waited_has_arrived(plain_page: Page, served: str) -> None:
     body = """
       const sent = [];
       let [waits, arrived] = [true, null];
@@ -134,13 +131,13 @@ def test_an_action_of_the_whole_page_waits_until_what_waited_has_arrived(page: P
       ends.abort();
       return [before, after, sent];
     """
-    before, after, sent = imported(page, served, "core/waiting.ts", body)
+    before, after, sent = imported(plain_page, served, "core/waiting.ts", body)
     assert before == ["what waited"]
     assert after == ["what waited", "first"]
     assert sent == [*after, "second"]
 
 
-def test_a_click_elsewhere_comes_after_what_waits(page: Page, served: str) -> None:
+def test_a_click_elsewhere_comes_after_what_waits(plain_page: Page, served: str) -> None:
     body = """
       const sent = [];
       let waits = true;
@@ -162,13 +159,13 @@ def test_a_click_elsewhere_comes_after_what_waits(page: Page, served: str) -> No
       outside.click();
       return [atOnce, sent, location.hash];
     """
-    at_once, sent, anchor = imported(page, served, "core/waiting.ts", body)
+    at_once, sent, anchor = imported(plain_page, served, "core/waiting.ts", body)
     assert at_once == [["inside", False]]
     assert sent == [["inside", False], "what waited", ["outside", True], ["outside", False]]
     assert anchor == "#there"
 
 
-def test_what_is_pressed_in_a_dialog_of_ours_happens_at_once(page: Page, served: str) -> None:
+def test_what_is_pressed_in_a_dialog_of_ours_happens_at_once(plain_page: Page, served: str) -> None:
     """It closes, and what was chosen in it is sent after what waits."""
     body = """
       const sent = [];
@@ -187,7 +184,7 @@ def test_what_is_pressed_in_a_dialog_of_ours_happens_at_once(page: Page, served:
       await new Promise((done) => setTimeout(done, 20));
       return [open, sent];
     """
-    assert imported(page, served, "core/waiting.ts", body) == [False, ["what waited", "chosen"]]
+    assert imported(plain_page, served, "core/waiting.ts", body) == [False, ["what waited", "chosen"]]
 
 
 @pytest.mark.parametrize("by_keyboard", [True, False])

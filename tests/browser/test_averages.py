@@ -53,6 +53,11 @@ def means(x: torch.Tensor) -> torch.Tensor:
 
 
 @pytest.fixture
+def page(one_page: Page) -> Page:
+    return one_page
+
+
+@pytest.fixture
 def opened(page: Page, app_url: str) -> Callable[..., InspectorPage]:
     return lambda **link: InspectorPage.open(page, app_url, "/averages", text=TEXT, **link)
 

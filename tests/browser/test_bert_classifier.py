@@ -19,7 +19,7 @@ from attnviz.training.loop import Trainer
 from attnviz.training.plan import build
 from attnviz.training.vectors import Vectors
 from tests.browser.settings import open_settings
-from tests.browser.settle import in_the_end
+from tests.browser.settle import in_the_end, settled
 from tests.loaded import built_in_model
 
 STEPS = 40
@@ -62,7 +62,7 @@ def test_a_classifier_is_trained_and_it_and_the_agent_are_asked(page: Page, app_
     data = some_reviews()
     layer, right = layer_here(data)
     page.goto(f"{app_url}/bert?bert_part=classifier&class_steps={STEPS}&seed=1")
-    open_settings(page)
+    open_settings(settled(page))
     page.locator(".st-key-class_from button", has_text="Your CSV").click()
     page.locator(".st-key-class_file input[type=file]").set_input_files(
         {"name": FILE, "mimeType": "text/csv", "buffer": data}

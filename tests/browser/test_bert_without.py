@@ -14,7 +14,10 @@ from tests.browser.contexts import Contexts
 from tests.browser.settle import settled
 from tests.loaded import built_in_model
 
-MINUTE = 60_000
+
+@pytest.fixture
+def page(one_page: Page) -> Page:
+    return one_page
 
 
 def whole(off: list[tuple[int, int]]) -> float:
@@ -27,7 +30,7 @@ def whole(off: list[tuple[int, int]]) -> float:
 def test_a_head_is_switched_off_and_on_by_clicks_and_the_cosine_is_torchs(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/bert?bert_part=without&off=")
     said = page.locator(".st-key-off_right .stMarkdown").first
-    expect(said).to_contain_text("Nothing is switched off", timeout=MINUTE)
+    expect(said).to_contain_text("Nothing is switched off")
     settled(page)
     for head, off in (((3, 1), [(3, 1)]), ((5, 7), [(3, 1), (5, 7)]), ((3, 1), [(5, 7)])):
         page.mouse.click(*middle_of_cell(page, *head))
@@ -39,7 +42,7 @@ def test_a_head_is_switched_off_and_on_by_clicks_and_the_cosine_is_torchs(page: 
 
     page.set_viewport_size({"width": 1920, "height": 1080})
     page.goto(f"{app_url}/bert?bert_part=without&off=&lecture=1")
-    expect(said).to_contain_text("Nothing is switched off", timeout=MINUTE)
+    expect(said).to_contain_text("Nothing is switched off")
     settled(page)
     matrix, type_size = page.locator(".st-key-off_grid"), "element => parseFloat(getComputedStyle(element).fontSize)"
     assert (

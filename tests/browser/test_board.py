@@ -32,62 +32,64 @@ def product(rows: int, inner: int, cols: int) -> dict[str, Any]:
 
 PLACE = """
   const span = (kind, count) => count;
-  const size = { width: given.width, height: given.height };
-  const found = m.place(given.picture, size, { widthOf: (text) => 7 * text.length, span });
-  return found.map(({ panel, x, y, width, height, rowLabels, columnLabels, turned }) =>
-    ({ name: panel.name, x, y, width, height, rowLabels, columnLabels, turned, turn: m.TURN }));
+  return given.map(({ picture, width, height }) => {
+    const found = m.place(picture, { width, height }, { widthOf: (text) => 7 * text.length, span });
+    return found.map(({ panel, x, y, width, height, rowLabels, columnLabels, turned }) =>
+      ({ name: panel.name, x, y, width, height, rowLabels, columnLabels, turned, turn: m.TURN }));
+  });
 """
 
 
-@pytest.mark.parametrize(("rows", "inner", "cols"), [(1, 2, 1), (4, 8, 4), (11, 8, 11), (16, 32, 16), (512, 64, 512)])
 @pytest.mark.parametrize(("width", "height"), [(366, 420), (640, 430), (1150, 800)])
 def test_operands_line_up_with_their_product_and_nothing_leaves_the_picture(
-    page: Page, served: str, rows: int, inner: int, cols: int, width: int, height: int
+    page: Page, served: str, width: int, height: int
 ) -> None:
-    given = {"picture": product(rows, inner, cols), "width": width, "height": height}
-    places = {place["name"]: place for place in imported(page, served, "board/layout.ts", PLACE, given)}
-    left, right, result = places["query"], places["key_t"], places["scores"]
-    assert (left["y"], left["height"]) == pytest.approx((result["y"], result["height"]))
-    assert (right["x"], right["width"]) == pytest.approx((result["x"], result["width"]))
-    assert left["x"] + left["width"] < result["x"]
-    assert right["y"] + right["height"] < result["y"]
-    for place in places.values():
-        assert min(place["width"], place["height"]) > 0
-        assert place["x"] >= 0
-        assert place["x"] + place["width"] <= width
-        assert place["y"] + place["height"] <= height
-    assert left["rowLabels"]
-    assert not result["rowLabels"]
-    assert result["columnLabels"]
+    shapes = [(1, 2, 1), (4, 8, 4), (11, 8, 11), (16, 32, 16), (512, 64, 512)]
+    given = [{"picture": product(*shape), "width": width, "height": height} for shape in shapes]
+    for shape, found in zip(shapes, imported(page, served, "board/layout.ts", PLACE, given), strict=True):
+        places = {place["name"]: place for place in found}
+        left, right, result = places["query"], places["key_t"], places["scores"]
+        assert (left["y"], left["height"]) == pytest.approx((result["y"], result["height"])), shape
+        assert (right["x"], right["width"]) == pytest.approx((result["x"], result["width"])), shape
+        assert left["x"] + left["width"] < result["x"], shape
+        assert right["y"] + right["height"] < result["y"], shape
+        for place in found:
+            assert min(place["width"], place["height"]) > 0, shape
+            assert place["x"] >= 0, shape
+            assert place["x"] + place["width"] <= width, shape
+            assert place["y"] + place["height"] <= height, shape
+        assert (left["rowLabels"], result["rowLabels"], result["columnLabels"]) == (True, False, True), shape
 
 
 def test_cells_have_one_size_where_there_is_room(page: Page, served: str) -> None:
     given = {"picture": product(6, 8, 6), "width": 900, "height": 600}
-    places = {place["name"]: place for place in imported(page, served, "board/layout.ts", PLACE, given)}
+    (found,) = imported(page, served, "board/layout.ts", PLACE, [given])
+    places = {place["name"]: place for place in found}
     sizes = {(round(p["width"] / n, 6), round(p["height"] / m, 6)) for p, (m, n) in (
         (places["query"], (6, 8)), (places["key_t"], (8, 6)), (places["scores"], (6, 6)),
     )}  # fmt: skip
     assert len(sizes) == 1
 
 
-@pytest.mark.parametrize(("letters", "turned"), [(8, False), (9, True)])
-def test_labels_of_columns_turn_where_they_would_touch_and_have_their_room(
-    page: Page, served: str, letters: int, *, turned: bool
-) -> None:
+def test_labels_of_columns_turn_where_they_would_touch_and_have_their_room(page: Page, served: str) -> None:
     panels = [{"name": "weights", "title": "A", "shape": [3, 5], "rows": "query", "cols": "key"}]
-    labels = {"query": ["a"] * 3, "key": ["x" * letters, *"bcde"]}
-    picture = {"panels": panels, "grid": [[0]], "widths": [1], "heights": [1], "labels": labels}
-    (place,) = imported(page, served, "board/layout.ts", PLACE, {"picture": picture, "width": 840, "height": 200})
-    assert (place["width"], place["turned"]) == (5 * 60, turned)  # a label of 7 px a letter, with 4 px to the next
-    label = 7 * letters * math.sin(place["turn"]) + 12 if turned else 18
-    assert place["y"] + place["height"] == pytest.approx(min(38 + 3 * 42, 200 - 2 - label - 18))  # and the axis title
+    picture = {"panels": panels, "grid": [[0]], "widths": [1], "heights": [1]}
+    cases = ((8, False), (9, True))  # a label of 7 px a letter, with 4 px to the next
+    labels = [{"query": ["a"] * 3, "key": ["x" * letters, *"bcde"]} for letters, _ in cases]
+    given = [{"picture": {**picture, "labels": each}, "width": 840, "height": 200} for each in labels]
+    found = imported(page, served, "board/layout.ts", PLACE, given)
+    for (letters, turned), (place,) in zip(cases, found, strict=True):
+        assert (place["width"], place["turned"]) == (5 * 60, turned)
+        label = 7 * letters * math.sin(place["turn"]) + 12 if turned else 18
+        end = min(38 + 3 * 42, 200 - 2 - label - 18)  # and the axis title
+        assert place["y"] + place["height"] == pytest.approx(end), letters
 
 
 def test_eleven_tokens_fill_a_hall_s_screen(page: Page, served: str) -> None:
     panels = [{"name": "embeddings", "title": "X", "shape": [11, 32], "rows": "query", "cols": "feature", "bar": True}]
     picture = {"panels": panels, "grid": [[0]], "widths": [1], "heights": [1], "labels": {"query": ["word"] * 11}}
     given = {"picture": picture, "width": 1150, "height": 800}
-    (place,) = imported(page, served, "board/layout.ts", PLACE, given)
+    ((place,),) = imported(page, served, "board/layout.ts", PLACE, [given])
     assert 740 < place["y"] + place["height"] < 800
 
 
@@ -99,25 +101,15 @@ def test_a_long_label_shortens_in_the_middle_to_its_room(page: Page, served: str
     assert shortened == ["short", "abc…ij", "🙂…🙃", "…"]
 
 
-@pytest.mark.parametrize(
-    ("room", "expected"),
-    [
-        (90, ["A · X = Y"]),
-        (89, ["A · X", "= Y"]),
-        (50, ["A · X", "= Y"]),
-        (36, ["A · X", "= Y"]),
-        (34, None),
-        (0, None),
-    ],
-)
-def test_a_formula_breaks_then_shrinks_then_goes(
-    page: Page, served: str, room: int, expected: list[str] | None
-) -> None:
-    body = "return m.fitFormula('A · X = Y', given, (text) => text.length * 0.5, { size: 20, least: 14 })"
-    made = imported(page, served, "board/layout.ts", body, room)
-    assert (made and made["lines"]) == expected
-    if made:
-        assert made["size"] == min(20, room / (0.5 * max(map(len, made["lines"]))))
+def test_a_formula_breaks_then_shrinks_then_goes(page: Page, served: str) -> None:
+    broken = ["A · X", "= Y"]
+    rooms = {90: ["A · X = Y"], 89: broken, 50: broken, 36: broken, 34: None, 0: None}
+    body = """return given.map((room) =>
+      m.fitFormula('A · X = Y', room, (text) => text.length * 0.5, { size: 20, least: 14 }))"""
+    found = imported(page, served, "board/layout.ts", body, [*rooms])
+    assert [made and made["lines"] for made in found] == [*rooms.values()]
+    for room, made in zip(rooms, found, strict=True):
+        assert not made or made["size"] == min(20, room / (0.5 * max(map(len, made["lines"])))), room
 
 
 WRITTEN = """
@@ -150,19 +142,20 @@ WRITTEN = """
 """All that a board writes, each with its left and right end; what stands upright is as wide as its letters are high."""
 
 
-@pytest.mark.parametrize("width", [320, 366, 640, 1150])
 @pytest.mark.parametrize("word", ["it", "internationalisation"])
-def test_the_formula_in_the_corner_lies_over_nothing(page: Page, served: str, width: int, word: str) -> None:
+def test_the_formula_in_the_corner_lies_over_nothing(page: Page, served: str, word: str) -> None:
     picture = product(6, 8, 6)
     picture["panels"][0]["rows"] = "key"  # an axis of tokens, with a title of its own
     picture["labels"] = {"query": [word] * 6, "key": [word] * 8}
     picture["between"] = "weights · X = Y"
-    texts = imported(page, served, "board/board.ts", WRITTEN, {"picture": picture, "width": width})
-    formula = [right for text, _, right in texts if text in ("weights · X = Y", "weights · X", "= Y")]
-    title = min(left for text, left, _ in texts if text == "key (to)" and left > 0.2 * width)
-    if word == "it":
-        assert formula
-    assert max(formula, default=0) <= min(title, width)
+    widths = (320, 366, 640, 1150)
+    body = f"const written = (given) => {{ {WRITTEN} }}; return given.map(written);"
+    found = imported(page, served, "board/board.ts", body, [{"picture": picture, "width": width} for width in widths])
+    for width, texts in zip(widths, found, strict=True):
+        formula = [right for text, _, right in texts if text in ("weights · X = Y", "weights · X", "= Y")]
+        title = min(left for text, left, _ in texts if text == "key (to)" and left > 0.2 * width)
+        assert formula or word != "it", width
+        assert max(formula, default=0) <= min(title, width), width
 
 
 NAMED = """
@@ -187,20 +180,22 @@ NAMED = """
 """
 
 
-@pytest.mark.parametrize("at", [50, 53, 57, 60, 64])
 @pytest.mark.parametrize(("side", "turned", "line"), [("rows", False, 1), ("columns", True, 1.2208)])
 def test_a_name_takes_the_place_of_the_labels_that_it_would_touch_whole(
-    page: Page, served: str, at: int, side: str, turned: bool, line: float
+    page: Page, served: str, side: str, turned: bool, line: float
 ) -> None:
     """Labels stand every 10 px, of 12 px each, as at 128 tokens; `line` is how far apart turned ones must be."""
     other = "columns" if side == "rows" else "rows"
     labels = [(side, place) for place in range(0, 300, 10)] + [(other, place) for place in range(0, 300, 10)]
-    given = {"labels": labels, "side": side, "at": at, "turned": turned}
-    covers = imported(page, served, "board/overlay_names.ts", NAMED, given)
-    found = sorted(cover[1 if side == "rows" else 0] for cover in covers)
+    places = (50, 53, 57, 60, 64)
+    given = [{"labels": labels, "side": side, "at": at, "turned": turned} for at in places]
+    body = f"const named = (given) => {{ {NAMED} }}; return given.map(named);"
+    found = imported(page, served, "board/overlay_names.ts", body, given)
     high = (12.5 + 0.8 * 12) / 2 * line
-    assert found == [place for place in range(0, 300, 10) if abs(place - at) < high]
-    assert 2 <= len(found) <= 3
+    for at, covers in zip(places, found, strict=True):
+        covered = sorted(cover[1 if side == "rows" else 0] for cover in covers)
+        assert covered == [place for place in range(0, 300, 10) if abs(place - at) < high], at
+        assert 2 <= len(covered) <= 3, at
 
 
 SLANTED = """
@@ -276,27 +271,23 @@ def test_pooling_keeps_the_largest_of_each_block_and_its_sign(page: Page, served
                 assert got is None
 
 
-@pytest.mark.parametrize(
-    ("panel", "cell", "way"),
-    [
-        ({"largest": 3.2, "low": -4, "scale": "signed"}, [40, 20], (2, False)),
-        ({"largest": 13.4, "low": -14, "scale": "signed"}, [40, 20], (1, False)),
-        ({"largest": 1, "low": 0, "scale": "weights"}, [30, 20], (2, False)),
-        ({"largest": 1, "low": 0, "scale": "weights"}, [14, 20], (2, True)),
-        ({"largest": 1, "low": 0, "scale": "weights"}, [13, 20], None),  # they would have less than 9 px
-        ({"largest": 1, "low": 0, "scale": "weights"}, [6, 20], None),
-        ({"largest": 78.7, "low": 0, "scale": "weights"}, [34, 20], (1, False)),  # thousandths, in a weight's colours
-        ({"largest": 78.7, "low": 0, "scale": "weights"}, [12, 20], None),
-        ({"largest": 0.6, "low": -0.6, "scale": "signed"}, [19, 20], (2, True)),
-        ({"largest": 3.2, "low": -4, "scale": "signed"}, [40, 6], None),
-    ],
-)
-def test_numbers_are_written_while_they_fit(
-    page: Page, served: str, panel: dict[str, Any], cell: list[int], way: tuple[int, bool] | None
-) -> None:
-    body = "return m.numbering(given.panel, { width: given.cell[0], height: given.cell[1] })"
-    found = imported(page, served, "board/numbers.ts", body, {"panel": panel, "cell": cell})
-    assert (found and (found["decimals"], found["bare"])) == way
+def test_numbers_are_written_while_they_fit(page: Page, served: str) -> None:
+    signed, weights = {"low": -4, "scale": "signed"}, {"low": 0, "scale": "weights"}
+    cases = [
+        ({**signed, "largest": 3.2}, [40, 20], (2, False)),
+        ({**signed, "low": -14, "largest": 13.4}, [40, 20], (1, False)),
+        ({**weights, "largest": 1}, [30, 20], (2, False)),
+        ({**weights, "largest": 1}, [14, 20], (2, True)),
+        ({**weights, "largest": 1}, [13, 20], None),  # they would have less than 9 px
+        ({**weights, "largest": 1}, [6, 20], None),
+        ({**weights, "largest": 78.7}, [34, 20], (1, False)),  # thousandths, in a weight's colours
+        ({**weights, "largest": 78.7}, [12, 20], None),
+        ({**signed, "low": -0.6, "largest": 0.6}, [19, 20], (2, True)),
+        ({**signed, "largest": 3.2}, [40, 6], None),
+    ]
+    body = "return given.map(([panel, [width, height]]) => m.numbering(panel, { width, height }))"
+    found = imported(page, served, "board/numbers.ts", body, [case[:2] for case in cases])
+    assert [way and (way["decimals"], way["bare"]) for way in found] == [way for *_, way in cases]
 
 
 MORPH = """
@@ -357,15 +348,10 @@ def test_an_axis_zooms_about_a_cell_and_never_leaves_its_matrix(page: Page, serv
     assert found["other"] == [0, 7]
 
 
-@pytest.mark.parametrize(
-    ("kind", "room", "written"),
-    [
-        ("dim", 84, "head width D"), ("dim", 83, "D"), ("model", 20, "C"), ("concat", 100, "H·D"),
-        ("key", 20, "to"), ("key", 56, "key (to)"), ("query", 20, "from"), ("other", 20, None),
-    ],
-)  # fmt: skip
-def test_the_name_of_an_axis_is_brief_where_it_has_no_room(
-    page: Page, served: str, kind: str, room: int, written: str | None
-) -> None:
-    body = "return m.axisTitle(given.kind, given.room, (text) => 7 * text.length) ?? null;"
-    assert imported(page, served, "board/labels.ts", body, {"kind": kind, "room": room}) == written
+def test_the_name_of_an_axis_is_brief_where_it_has_no_room(page: Page, served: str) -> None:
+    titles = {
+        ("dim", 84): "head width D", ("dim", 83): "D", ("model", 20): "C", ("concat", 100): "H·D",
+        ("key", 20): "to", ("key", 56): "key (to)", ("query", 20): "from", ("other", 20): None,
+    }  # fmt: skip
+    body = "return given.map(([kind, room]) => m.axisTitle(kind, room, (text) => 7 * text.length) ?? null);"
+    assert imported(page, served, "board/labels.ts", body, [*titles]) == [*titles.values()]

@@ -288,21 +288,10 @@ def test_a_step_s_matrix_turns_into_one_of_its_shape_only(run: Run) -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("value", "decimals", "text"),
-    [
-        (0.004, 2, "0.00"),
-        (-0.004, 2, "0.00"),
-        (-0.006, 2, "−0.01"),
-        (1.25, 1, "1.2"),
-        (-3, 1, "−3.0"),
-        (12.346, 2, "12.35"),
-    ],
-)
-def test_a_number_in_a_cell_has_a_true_minus_and_no_negative_zero(
-    run: Run, value: float, decimals: int, text: str
-) -> None:
-    assert run("core/format.ts", "return m.fixed(...given)", [value, decimals]) == text
+def test_a_number_in_a_cell_has_a_true_minus_and_no_negative_zero(run: Run) -> None:
+    texts = {(0.004, 2): "0.00", (-0.004, 2): "0.00", (-0.006, 2): "−0.01", (1.25, 1): "1.2", (-3, 1): "−3.0"}
+    texts[12.346, 2] = "12.35"
+    assert run("core/format.ts", "return given.map((one) => m.fixed(...one))", [*texts]) == [*texts.values()]
 
 
 def test_what_is_known_of_a_matrix_is_looked_at_once(run: Run) -> None:
@@ -563,9 +552,8 @@ def test_axes_scroll_only_where_they_are_zoomed(run: Run) -> None:
 # ---- what all views share
 
 
-@pytest.mark.parametrize(
-    ("rows", "columns", "end"),
-    [
+def test_darkened_colours_end_where_nine_rows_of_ten_do(run: Run) -> None:
+    cases: list[tuple[list[Any], int, float]] = [
         ([[0.2, 0.5], [0.4, 0.62]], 2, 0.62),
         ([[0.2, 0.799], [0.1, 0.2]], 2, 0.799),
         ([[0.2, 0.801], [0.1, 0.2]], 2, 1),  # that would hardly be seen
@@ -574,11 +562,11 @@ def test_axes_scroll_only_where_they_are_zoomed(run: Run) -> None:
         ([[0.01 * n] + [0.0] * 39 for n in range(1, 11)], 40, 0.09),  # of ten rows, one has a weight above it
         ([[None] * 40] * 20 + [[0.01 * n] + [0.0] * 39 for n in range(1, 11)], 40, 0.09),  # hidden rows do not count
         ([[0.01 * n] + [0.0] * 38 for n in range(1, 11)], 39, 0.1),
-    ],
-)  # fmt: skip
-def test_darkened_colours_end_where_nine_rows_of_ten_do(run: Run, rows: list[Any], columns: int, end: float) -> None:
-    body = "return m.darkenedLimit([Float32Array.from(given[0].flat(), (x) => x ?? NaN)], given[1])"
-    assert run("core/colour_limit.ts", body, [rows, columns]) == pytest.approx(end, abs=1e-6)
+    ]  # fmt: skip
+    body = """return given.map(([rows, columns]) =>
+      m.darkenedLimit([Float32Array.from(rows.flat(), (x) => x ?? NaN)], columns))"""
+    ends = run("core/colour_limit.ts", body, [case[:2] for case in cases])
+    assert ends == pytest.approx([end for *_, end in cases], abs=1e-6)
 
 
 def test_colours_end_where_pythons_do(run: Run) -> None:
@@ -875,25 +863,16 @@ def test_a_token_from_right_to_left_leaves_what_stands_around_it_in_its_order(ru
     assert latin == "“it”"
 
 
-@pytest.mark.parametrize(
-    ("count", "shape", "size", "rows"),
-    [
-        (1, (16, 16), (1200, 300), [1]),
-        (5, (16, 16), (1200, 240), [5]),
-        (5, (16, 16), (700, 900), [1, 2, 2]),
-        (9, (16, 16), (1200, 340), [4, 5]),
-        (5, (16, 16), (390, 300), [1, 1, 1, 1, 1]),
-        (9, (16, 16), (390, 300), [1, 2, 2, 2, 2]),
-    ],
-)  # fmt: skip
-def test_matrices_stand_in_the_grid_in_which_their_cells_are_largest(
-    run: Run, count: int, shape: tuple[int, int], size: tuple[int, int], rows: list[int]
-) -> None:
-    body = "return m.gridOf(Array(given.count).fill(given.shape), { width: given.size[0], height: given.size[1] });"
-    grid = run("matrix/arrange.ts", body, {"count": count, "shape": shape, "size": size})
-    assert [place for row in grid for place in row if place is not None] == list(range(count))
-    assert [sum(place is not None for place in row) for row in grid] == rows
-    assert len({len(row) for row in grid}) == 1
+def test_matrices_stand_in_the_grid_in_which_their_cells_are_largest(run: Run) -> None:
+    rows = {
+        (1, 1200, 300): [1], (5, 1200, 240): [5], (5, 700, 900): [1, 2, 2], (9, 1200, 340): [4, 5],
+        (5, 390, 300): [1, 1, 1, 1, 1], (9, 390, 300): [1, 2, 2, 2, 2],
+    }  # fmt: skip
+    body = "return given.map(([count, width, height]) => m.gridOf(Array(count).fill([16, 16]), { width, height }));"
+    for case, grid in zip(rows, run("matrix/arrange.ts", body, [*rows]), strict=True):
+        assert [place for row in grid for place in row if place is not None] == list(range(case[0])), case
+        assert [sum(place is not None for place in row) for row in grid] == rows[case], case
+        assert len({len(row) for row in grid}) == 1, case
 
 
 def test_matrices_of_different_shapes_stand_in_one_row_or_one_below_the_other(run: Run) -> None:

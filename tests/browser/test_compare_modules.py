@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from attnviz.components.compare import encode
+from attnviz.compare.matrices import encode
 from tests.browser.modules import Run
 
 COMPARE = """

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import BrowserContext, Locator, Page, expect
 
-from attnviz.components.compare import encode
+from attnviz.compare.matrices import encode
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig

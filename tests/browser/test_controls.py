@@ -53,6 +53,11 @@ CONTROLS = """() => {
 CHAPTERS = [chapter for page in PAGES.values() for chapter in page.chapters]
 
 
+@pytest.fixture
+def page(one_page: Page) -> Page:
+    return one_page
+
+
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.title)
 def test_a_chapter_begins_with_at_most_seven_controls(page: Page, app_url: str, chapter: Chapter) -> None:
     query = "&".join(f"{key}={value}" for key, value in chapter.query.items())

@@ -91,6 +91,12 @@ def deep() -> Iterator[Shown]:
         yield shown(servers, architecture="decoder", depth=6)
 
 
+@pytest.fixture
+def page(plain_page: Page) -> Iterator[Page]:
+    yield plain_page
+    plain_page.emulate_media(reduced_motion="null")
+
+
 def diagram(page: Page) -> Locator:
     return page.get_by_role("toolbar", name="The model")
 

@@ -42,24 +42,22 @@ def laid_out(
 
 @pytest.mark.parametrize("norm_first", [False, True])
 @pytest.mark.parametrize("architecture", ["encoder", "decoder", "both"])
-@pytest.mark.parametrize("width", [360, WIDE])
-def test_boxes_lie_apart_in_the_order_of_computation(
-    run: Run, architecture: Architecture, norm_first: bool, width: int
-) -> None:
-    given = model(architecture, 6, norm_first=norm_first)
-    for letters in (12.5, 18):
-        found = laid_out(run, given, layer=3, width=width, letters=letters)
+def test_boxes_lie_apart_in_the_order_of_computation(run: Run, architecture: Architecture, norm_first: bool) -> None:
+    qkv = {"model": model(architecture, 6, norm_first=norm_first), "layer": 3, "step": "qkv"}
+    drawings = [{**qkv, "width": width, "type": letters} for width in (360, WIDE) for letters in (12.5, 18)]
+    body = f"const laidOut = async (given) => {{ {LAID_OUT} }}; return Promise.all(given.map(laidOut));"
+    for found in run(LAYOUT, body, drawings):
         layout = found["layout"]
         boxes = layout["boxes"]
-        for one in boxes:
-            assert one["x"] >= 0 and one["x"] + one["width"] <= layout["width"], one
-            assert one["y"] >= 0 and one["y"] + one["height"] <= layout["height"], one
-            assert min(one["width"], one["height"]) >= 24, one
-        for one, other in combinations(boxes, 2):
-            beside = one["x"] + one["width"] <= other["x"] or other["x"] + other["width"] <= one["x"]
-            below = one["y"] + one["height"] <= other["y"] or other["y"] + other["height"] <= one["y"]
-            assert beside or below, (one, other)
-        assert [one["id"] for one in boxes if one["id"] == found["chosen"]["id"]]
+        for box in boxes:
+            assert box["x"] >= 0 and box["x"] + box["width"] <= layout["width"], box
+            assert box["y"] >= 0 and box["y"] + box["height"] <= layout["height"], box
+            assert min(box["width"], box["height"]) >= 24, box
+        for box, other in combinations(boxes, 2):
+            beside = box["x"] + box["width"] <= other["x"] or other["x"] + other["width"] <= box["x"]
+            below = box["y"] + box["height"] <= other["y"] or other["y"] + other["height"] <= box["y"]
+            assert beside or below, (box, other)
+        assert [box["id"] for box in boxes if box["id"] == found["chosen"]["id"]]
         orders = [line["order"] for line in layout["lines"] if line["ink"] in ("stream", "residual")]
         assert max(orders) < len(found["parts"])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
@@ -17,7 +18,7 @@ from torch.nn import functional as F
 
 from attnviz.attention import Masked
 from attnviz.document import Document, Header, document_of, document_of_layer, write
-from attnviz.document.header import SAID, said_to_json
+from attnviz.document.files import SAID, said_to_json
 from attnviz.toy.config import ToyConfig
 from tests.browser.modules import BASE64, BYTES, CORE, Run
 from tests.documents import NOT_MATHML, changed, document, of_both, random_document, unsafe
@@ -28,9 +29,11 @@ from tests.unit.document.test_pictures import BLOCKS, averages, block
 DERIVE = f"""
   {BYTES} {BASE64}
   const {{ read }} = await import("{CORE}/document.ts");
-  const matrices = m.matricesOf(read(bytes(given)), 0);
   const names = ["scores", "scaled", "masked", "weights", "head_outputs"];
-  return Object.fromEntries(names.map((name) => [name, base64(matrices.get(name))]));
+  return given.map((file) => {{
+    const matrices = m.matricesOf(read(bytes(file)), 0);
+    return Object.fromEntries(names.map((name) => [name, base64(matrices.get(name))]));
+  }});
 """
 
 
@@ -39,9 +42,16 @@ def array(sent: dict[str, Any]) -> npt.NDArray[Any]:
     return np.frombuffer(b64decode(sent["data"]), dtype).reshape(sent["shape"])
 
 
-def derived(run: Run, given: Document) -> dict[str, Tensor]:
-    """Return the matrices that the browser computes from a document."""
-    found = run("walk/matrices.ts", DERIVE, b64encode(write(given)).decode())
+def derived(run: Run, documents: Iterable[Document]) -> Iterator[tuple[Document, dict[str, Tensor]]]:
+    """Yield each document with the matrices that the browser computes from it."""
+    documents = [*documents]
+    found = run("walk/matrices.ts", DERIVE, [b64encode(write(given)).decode() for given in documents])
+    for given, matrices in zip(documents, found, strict=True):
+        yield given, checked(given, matrices)
+
+
+def checked(given: Document, found: dict[str, Any]) -> dict[str, Tensor]:
+    """Check which cells are hidden; return the matrices with what torch has there."""
     steps = {name: torch.tensor(array(sent)) for name, sent in found.items()}
     hidden = mask_of(given, torch.float32).isneginf()
     assert torch.equal(steps["masked"].isnan(), hidden)  # hidden cells, and no others
@@ -120,22 +130,15 @@ def hidden(n: int, kind: str) -> Document:
     return random_document(n, kind="other", mask=np.where(np.tri(n, dtype=bool), added, np.float32(-np.inf)))
 
 
-@pytest.mark.parametrize(
-    ("n", "kind"),
-    [
-        *((n, kind) for n in (1, 16) for kind in ("none", "causal", "padding", "hidden rows", "added")),
-        (512, "causal"),
-        (512, "hidden rows"),
-    ],
-)
-def test_derived_matrices_are_torchs(run: Run, n: int, kind: str) -> None:
-    given = hidden(n, kind)
-    ours = derived(run, given)
-    compare(ours, torchs(given, torch.float64))
-    compare(ours, torchs(given, torch.float32), of_largest=1e-6)  # whose own sums are rounded
-    empty = mask_of(given, torch.float32).isneginf().all(-1)
-    assert bool(empty.any()) == (kind == "hidden rows")
-    assert ours["weights"][empty].count_nonzero() == ours["head_outputs"][empty].count_nonzero() == 0
+@pytest.mark.parametrize("kind", ["none", "causal", "padding", "hidden rows", "added"])
+def test_derived_matrices_are_torchs(run: Run, kind: str) -> None:
+    sizes = (1, 16, 512) if kind in ("causal", "hidden rows") else (1, 16)
+    for given, ours in derived(run, (hidden(n, kind) for n in sizes)):
+        compare(ours, torchs(given, torch.float64))
+        compare(ours, torchs(given, torch.float32), of_largest=1e-6)  # whose own sums are rounded
+        empty = mask_of(given, torch.float32).isneginf().all(-1)
+        assert bool(empty.any()) == (kind == "hidden rows")
+        assert ours["weights"][empty].count_nonzero() == ours["head_outputs"][empty].count_nonzero() == 0
 
 
 @pytest.mark.parametrize("fills", ["scaled", "scores"])
@@ -143,7 +146,8 @@ def test_derived_matrices_are_torchs(run: Run, n: int, kind: str) -> None:
 def test_a_finite_number_in_hidden_cells_gives_the_weights_of_masked_fill(run: Run, kind: str, fills: Masked) -> None:
     given = hidden(16, kind)
     given = Document(replace(given.header, mask_value=-1e10, mask_fills=fills), given.arrays)
-    ours, seen = derived(run, given), ~mask_of(given, torch.float64).isneginf()
+    ((_, ours),) = derived(run, [given])
+    seen = ~mask_of(given, torch.float64).isneginf()
     query, key, value = (torch.tensor(given.arrays[f"{name}/0"]).double() for name in ("query", "key", "value"))
     scores, scale = query @ key.T, given.header.scale
     masked = (
@@ -168,14 +172,13 @@ def test_scores_of_ten_thousand(run: Run, n: int, kind: str) -> None:
     query, key = (np.rint(drawn.normal(size=(n, 64)) * 16).astype(np.float32) / 2 for _ in range(2))
     query[0], key[0], key[-1] = 12.5, 12.5 if n > 1 else -12.5, -12.5
     halves = {"query/0": query, "key/0": key}
-    exact = document(n, {**given.arrays, **halves}, given.header.mask)
-    ours = derived(run, exact)
+    large = {name: given.arrays[name] * np.float32(20) for name in ("query/0", "key/0")}
+    documents = (document(n, {**given.arrays, **other}, given.header.mask) for other in (halves, large))
+    (exact, ours), (real, others) = derived(run, documents)
     assert float(ours["scores"][0, -1]) == -10_000
     assert float(ours["scores"][0, 0]) == (10_000 if n > 1 else -10_000)
     compare(ours, torchs(exact, torch.float32))
-    large = {name: given.arrays[name] * np.float32(20) for name in ("query/0", "key/0")}
-    real = document(n, {**given.arrays, **large}, given.header.mask)
-    compare(derived(run, real), torchs(real, torch.float64))
+    compare(others, torchs(real, torch.float64))
 
 
 def documents() -> dict[str, Document]:

@@ -15,20 +15,17 @@ def page(plain_page: Page) -> Page:
     return plain_page
 
 
-@pytest.mark.parametrize(
-    "written",
-    [
+def test_results_are_playwrights(page: Page) -> None:
+    for written in (
         "1", "0.1", "1e300", "'text \\0 “é”'", "true", "null", "undefined", "[]", "({})",
         "[1, [2.5, undefined, null]]", "({ a: undefined, b: [{ c: Infinity }, -Infinity] })", "Promise.resolve([1])",
         "Node.ELEMENT_NODE", "typeof result", "new Map([[1, 2]])", "[new Date(0)]",
         "Object.assign(new (class { x = 1 })(), { y: [2] })", "document.body",
         "[new URL('http://localhost/a')]", "new Float32Array([1, 2])", "[10n]",
         "(() => { const a = []; a.push(a); return a.length; })()",
-    ],
-)  # fmt: skip
-def test_results_are_playwrights(page: Page, written: str) -> None:
-    function = f"async () => {written}"
-    assert evaluate(page, function) == page.evaluate(function)
+    ):  # fmt: skip
+        function = f"async () => {written}"
+        assert evaluate(page, function) == page.evaluate(function), written
 
 
 def test_numbers_that_json_lacks(page: Page) -> None:
@@ -38,9 +35,9 @@ def test_numbers_that_json_lacks(page: Page) -> None:
     assert [copysign(1, zero) for zero in found[1]] == [-1, 1]
 
 
-@pytest.mark.parametrize("given", [None, 1.5, "\0", {"a": [1, None, {"b": "é"}]}, [inf], {"x": -inf}])
-def test_arguments_arrive(page: Page, given: object) -> None:
-    assert evaluate(page, "(given) => given", given) == given
+def test_arguments_arrive(page: Page) -> None:
+    for given in (None, 1.5, "\0", {"a": [1, None, {"b": "é"}]}, [inf], {"x": -inf}):
+        assert evaluate(page, "(given) => given", given) == given
 
 
 def test_of_an_element(plain_page: Page) -> None:

@@ -57,17 +57,6 @@ def test_only_weights_between_sentences_are_kept(explore: Explore) -> None:
         expect(explored.section.locator(".drawn")).to_contain_text(f"of {total} weights")
 
 
-def test_there_is_no_sentence_filter_for_one_sentence(explore: Explore) -> None:
-    explored = explore(plain=1)
-    explored.unfold("filter")
-    expect(explored.section.get_by_label("Special tokens")).to_be_visible()
-    expect(explored.section.get_by_label("Sentences")).to_be_hidden()
-    explored.unfold("menu")
-    expect(explored.section.get_by_label("Order")).to_be_visible()
-    for label in ("Values", "rollout"):
-        expect(explored.section.get_by_label(label)).to_be_hidden()
-
-
 def test_norm_weighted_values_are_weight_times_norm(explore: Explore) -> None:
     explored, model = explore(), Model()
     explored.choose(2, 2)
@@ -124,17 +113,3 @@ def test_rollout_takes_the_place_of_a_head(explore: Explore) -> None:
     expect(explored.section.locator(".drawn")).to_contain_text("Abnar and Zuidema")
     explored.check("rollout up to layer 3", is_on=False)
     expect(explored.section).to_have_attribute("data-chosen", "3.4")
-
-
-def test_the_key_that_darkens_changes_nothing_where_darkening_would_change_nothing(explore: Explore) -> None:
-    explored, model = explore(), Model()
-    largest = model.weights.amax((-1, -2))
-    pale, dark = (largest < 0.6).nonzero()[0].tolist(), (largest > 0.9).nonzero()[0].tolist()
-    pressed = """(section) => {
-      window.dispatchEvent(new CustomEvent("attnviz-act", { detail: "stretch", cancelable: true }));
-      return section.attnviz.updates.values.stretch;
-    }"""
-    explored.choose(*dark)
-    assert explored.section.evaluate(pressed) == "0"
-    explored.choose(*pale)
-    assert [explored.section.evaluate(pressed) for _ in range(2)] == ["1", "0"]

@@ -55,26 +55,28 @@ def test_keys_that_a_mask_hides_are_pooled_as_python_pools_them(run: Run, rows: 
 
 
 @pytest.mark.parametrize("ranked", [False, True])
-@pytest.mark.parametrize(
-    ("layers", "heads", "width"), [(6, 12, 328), (12, 12, 328), (24, 16, 430), (1, 1, 300), (6, 12, 240)]
-)
-def test_every_thumbnail_has_a_place_of_its_own(run: Run, layers: int, heads: int, width: int, ranked: bool) -> None:
+def test_every_thumbnail_has_a_place_of_its_own(run: Run, ranked: bool) -> None:
     body = """
-      const layout = m.layOut(given);
-      const boxes = Array.from({ length: layout.count }, (_, n) => m.boxAt(layout, n));
       const corners = ({ x, y, side }) => [[x, y], [x + side - 1, y + side - 1]];
-      const hit = boxes.map((box) => corners(box).map((at) => m.placeAt(layout, ...at)));
-      return [layout, boxes, hit, m.placeAt(layout, -5, 40), m.placeAt(layout, layout.width + 5, 40)];
+      return given.map((one) => {
+        const layout = m.layOut(one);
+        const boxes = Array.from({ length: layout.count }, (_, n) => m.boxAt(layout, n));
+        const hit = boxes.map((box) => corners(box).map((at) => m.placeAt(layout, ...at)));
+        return [layout, boxes, hit, m.placeAt(layout, -5, 40), m.placeAt(layout, layout.width + 5, 40)];
+      });
     """
-    given = {"layers": layers, "heads": heads, "width": width, "most": 360, "ranked": ranked}
-    layout, boxes, hit, before, beyond = run("grid/paint.ts", body, given)
-    assert len(boxes) == layers * heads
-    assert hit == [[n, n] for n in range(layers * heads)]
-    assert (before, beyond) == (None, None)
-    assert layout["width"] <= width
-    assert layout["side"] >= 12
-    assert max(box["x"] + box["side"] for box in boxes) <= layout["width"]
-    assert max(box["y"] + box["side"] for box in boxes) <= layout["height"]
+    sizes = [(6, 12, 328), (12, 12, 328), (24, 16, 430), (1, 1, 300), (6, 12, 240)]
+    given = [{"layers": layers, "heads": heads, "width": width, "most": 360, "ranked": ranked}
+             for layers, heads, width in sizes]  # fmt: skip
+    for (layers, heads, width), found in zip(sizes, run("grid/paint.ts", body, given), strict=True):
+        layout, boxes, hit, before, beyond = found
+        assert len(boxes) == layers * heads
+        assert hit == [[n, n] for n in range(layers * heads)]
+        assert (before, beyond) == (None, None)
+        assert layout["width"] <= width
+        assert layout["side"] >= 12
+        assert max(box["x"] + box["side"] for box in boxes) <= layout["width"]
+        assert max(box["y"] + box["side"] for box in boxes) <= layout["height"]
 
 
 PAINTED = """
@@ -201,46 +203,35 @@ def test_a_grid_is_drawn_anew_for_another_density_until_it_is_gone(run: Run) -> 
 # ---- heads/choice.ts, scene.ts, pictures.ts
 
 
-@pytest.mark.parametrize(
-    ("current", "chosen", "left"),
-    [
+def test_only_heads_that_there_are_can_be_chosen(run: Run) -> None:
+    cases: list[Any] = [
         ([1, 2], [[0, 0], [1, 2]], [[1, 2], [[0, 0], [1, 2]]]),
         ([9, 2], [[0, 0], [9, 2]], [[0, 0], [[0, 0]]]),
         ([1, 2], [[0, 1], [0, 1], [1, 99]], [[1, 2], [[1, 2], [0, 1]]]),
         ([1, -1], [[1, -1]], [[1, -1], [[1, -1]]]),
         ([1, -2], [], [[0, 0], [[0, 0]]]),
-    ],
-)
-def test_only_heads_that_there_are_can_be_chosen(run: Run, current: list[int], chosen: list[Any], left: Any) -> None:
-    body = """
-      const [layer, head] = given.current;
-      const view = m.checked({ layer, head, chosen: given.chosen }, { layers: [0, 1], heads: 3, rollout: true });
+    ]
+    body = """return given.map(([[layer, head], chosen]) => {
+      const view = m.checked({ layer, head, chosen }, { layers: [0, 1], heads: 3, rollout: true });
       return [[view.layer, view.head], view.chosen];
-    """
-    assert run("heads/choice.ts", body, {"current": current, "chosen": chosen}) == left
+    });"""
+    assert run("heads/choice.ts", body, [case[:2] for case in cases]) == [left for *_, left in cases]
 
 
-@pytest.mark.parametrize(
-    ("current", "taken", "left"),
-    [
+def test_a_head_is_taken_away(run: Run) -> None:
+    cases: list[Any] = [
         ([0, 1], [1, 1], [[0, 1], [[0, 1], [2, 1]]]),  # another one: the current one stays
         ([1, 1], [0, 1], [[1, 1], [[1, 1], [2, 1]]]),
         ([0, 1], [0, 1], [[2, 1], [[1, 1], [2, 1]]]),  # itself: the last one takes its place
         ([2, 1], [2, 1], [[1, 1], [[0, 1], [1, 1]]]),
-    ],
-)
-def test_a_head_is_taken_away(run: Run, current: list[int], taken: list[int], left: Any) -> None:
-    body = """
-      const [layer, head] = given.current;
-      const view = m.toggled({ layer, head, chosen: [[0, 1], [1, 1], [2, 1]] }, given.taken);
+    ]
+    body = """return given.map(([[layer, head], taken]) => {
+      const view = m.toggled({ layer, head, chosen: [[0, 1], [1, 1], [2, 1]] }, taken);
       return [[view.layer, view.head], view.chosen];
-    """
-    assert run("heads/choice.ts", body, {"current": current, "taken": taken}) == left
-
-
-def test_the_only_head_is_not_taken_away(run: Run) -> None:
+    });"""
+    assert run("heads/choice.ts", body, [case[:2] for case in cases]) == [left for *_, left in cases]
     body = "return m.toggled({ layer: 1, head: 2, chosen: [[1, 2]] }, [1, 2])"
-    assert run("heads/choice.ts", body) == {"layer": 1, "head": 2, "chosen": [[1, 2]]}
+    assert run("heads/choice.ts", body) == {"layer": 1, "head": 2, "chosen": [[1, 2]]}, "the only one stays"
 
 
 def test_no_more_heads_are_chosen_than_can_be_distinguished(run: Run) -> None:
@@ -252,15 +243,12 @@ def test_no_more_heads_are_chosen_than_can_be_distinguished(run: Run) -> None:
     assert run("heads/choice.ts", body) == [24, 23]
 
 
-@pytest.mark.parametrize(("count", "width", "height"), [(1, 300, 300), (2, 700, 400), (6, 760, 520), (24, 500, 500)])
-def test_heatmaps_are_tiled_as_large_as_they_can_be(run: Run, count: int, width: int, height: int) -> None:
-    columns, fit, side = run(
-        "heads/pictures.ts",
-        "const t = m.tiling(...given); return [t.columns, t.fit, t.side]",
-        [count, width, height],
-    )
-    assert 1 <= columns <= fit <= count
-    assert fit == 1 or side >= 110
+def test_heatmaps_are_tiled_as_large_as_they_can_be(run: Run) -> None:
+    given = [(1, 300, 300), (2, 700, 400), (6, 760, 520), (24, 500, 500)]
+    body = "return given.map((one) => m.tiling(...one)).map(({ columns, fit, side }) => [columns, fit, side])"
+    for (count, *_), (columns, fit, side) in zip(given, run("heads/pictures.ts", body, given), strict=True):
+        assert 1 <= columns <= fit <= count
+        assert fit == 1 or side >= 110, count
 
 
 # ---- heads/files.ts

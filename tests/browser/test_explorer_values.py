@@ -18,31 +18,46 @@ from tests.browser.modules import Run
 STEP = 1 / 65535
 ERROR = 7.7e-6
 
+FILTERS = {"special": ["keep", "hide", "renormalise"], "between": ["all", "aa", "ab", "ba", "bb"]}
+"""The filters and their options; the first filters nothing"""
+
 FILTER = """
-  const { codes, frame, filters, norms } = given;
-  const shown = m.filtered(Uint16Array.from(codes), frame, filters, norms && Float32Array.from(norms));
   const plain = (x) => (Number.isNaN(x) ? null : x);
-  const { high, seen, short } = shown;
-  return { at: [...shown.at].map(plain), errors: [...shown.errors], high, seen, short };
+  return given.map(({ codes, frame, filters, norms }) => {
+    const shown = m.filtered(Uint16Array.from(codes), frame, filters, norms && Float32Array.from(norms));
+    const { high, seen, short } = shown;
+    return { at: [...shown.at].map(plain), errors: [...shown.errors], high, seen, short };
+  });
 """
 
+Groups = tuple[list[int], list[int]]
 
-def filtered(run: Run, weights: np.ndarray, groups: tuple[list[int], list[int]], **more: Any) -> dict[str, Any]:
-    """Filter one head in the browser; hidden cells come back as NaN."""
-    rows, cols = weights.shape
-    frame = {
-        "rows": rows, "cols": cols, "causal": more.pop("causal", False), "hidden": more.pop("hidden", None),
-        "groups": {"query": groups[0], "key": groups[1]},
-    }  # fmt: skip
-    norms = more.pop("norms", None)
-    filters = {"special": "keep", "between": "all", **more}
-    given = {"codes": np.rint(weights * 65535).astype(int).ravel().tolist(), "frame": frame, "filters": filters}
-    shown: dict[str, Any] = run("heads/values.ts", FILTER, {**given, "norms": norms})
-    shown["at"] = np.array([np.nan if x is None else x for x in shown["at"]]).reshape(rows, cols)
+
+def filtered(run: Run, heads: list[tuple[np.ndarray, Groups, dict[str, Any]]]) -> list[dict[str, Any]]:
+    """Filter heads in the browser, each with its filters; hidden cells come back as NaN."""
+    given = []
+    for weights, groups, more in heads:
+        rows, cols = weights.shape
+        frame = {
+            "rows": rows, "cols": cols, "causal": more.get("causal", False), "hidden": more.get("hidden"),
+            "groups": {"query": groups[0], "key": groups[1]},
+        }  # fmt: skip
+        filters = {name: more.get(name, options[0]) for name, options in FILTERS.items()}
+        codes = np.rint(weights * 65535).astype(int).ravel().tolist()
+        given.append({"codes": codes, "frame": frame, "filters": filters, "norms": more.get("norms")})
+    found: list[dict[str, Any]] = run("heads/values.ts", FILTER, given)
+    for shown, (weights, *_) in zip(found, heads, strict=True):
+        shown["at"] = np.array([np.nan if x is None else x for x in shown["at"]]).reshape(weights.shape)
+    return found
+
+
+def filtered_head(run: Run, weights: np.ndarray, groups: Groups, **more: Any) -> dict[str, Any]:
+    """Filter one head in the browser."""
+    (shown,) = filtered(run, [(weights, groups, more)])
     return shown
 
 
-def expected(weights: np.ndarray, groups: tuple[list[int], list[int]], special: str, between: str) -> np.ndarray:
+def expected(weights: np.ndarray, groups: Groups, special: str, between: str) -> np.ndarray:
     """Filter one head with numpy, from the exact weights."""
     query, key = (np.array(side) for side in groups)
     rows, cols = np.ones(len(query), bool), np.ones(len(key), bool)
@@ -57,29 +72,28 @@ def expected(weights: np.ndarray, groups: tuple[list[int], list[int]], special: 
     return np.where(rows[:, None] & cols, shown, np.nan)
 
 
-@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    seed=st.integers(0, 10**6),
-    query=st.lists(st.integers(0, 2), min_size=1, max_size=9),
-    key=st.lists(st.integers(0, 2), min_size=1, max_size=9),
-    special=st.sampled_from(["keep", "hide", "renormalise"]),
-    between=st.sampled_from(["all", "aa", "ab", "ba", "bb"]),
-)
-def test_filters_do_what_numpy_does(
-    run: Run, seed: int, query: list[int], key: list[int], special: str, between: str
-) -> None:
-    weights = softmax_rows(seed, len(query), len(key))
-    shown = filtered(run, weights, (query, key), special=special, between=between)
-    left = weights[:, np.array(key) != 0].sum(-1)
-    oracle = expected(weights, (query, key), special, between)
-    certain = (left > 1.1e-3) if special == "renormalise" else np.ones(len(query), bool)
-    assert np.array_equal(np.isnan(shown["at"][certain]), np.isnan(oracle[certain]))
-    off = np.abs(shown["at"] - oracle)[certain]
-    allowed = np.array(shown["errors"])[certain, None] + 1e-7
-    assert np.all((off <= allowed) | np.isnan(off))
-    assert shown["seen"] == np.count_nonzero(~np.isnan(shown["at"]))
-    if shown["seen"]:
-        assert shown["high"] == pytest.approx(np.nanmax(shown["at"]), rel=1e-6)
+GROUPS = st.lists(st.integers(0, 2), min_size=1, max_size=9)
+CASE = st.tuples(st.integers(0, 10**6), GROUPS, GROUPS, *(st.sampled_from(options) for options in FILTERS.values()))
+
+
+@settings(max_examples=5, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(CASE, min_size=8, max_size=8))  # several for one load of the module
+def test_filters_do_what_numpy_does(run: Run, cases: list[tuple[int, list[int], list[int], str, str]]) -> None:
+    heads = [
+        (softmax_rows(seed, len(query), len(key)), (query, key), {"special": special, "between": between})
+        for seed, query, key, special, between in cases
+    ]
+    for (weights, groups, filters), shown in zip(heads, filtered(run, heads), strict=True):
+        left = weights[:, np.array(groups[1]) != 0].sum(-1)
+        oracle = expected(weights, groups, **filters)
+        certain = (left > 1.1e-3) if filters["special"] == "renormalise" else np.ones(len(left), bool)
+        assert np.array_equal(np.isnan(shown["at"][certain]), np.isnan(oracle[certain]))
+        off = np.abs(shown["at"] - oracle)[certain]
+        allowed = np.array(shown["errors"])[certain, None] + 1e-7
+        assert np.all((off <= allowed) | np.isnan(off))
+        assert shown["seen"] == np.count_nonzero(~np.isnan(shown["at"]))
+        if shown["seen"]:
+            assert shown["high"] == pytest.approx(np.nanmax(shown["at"]), rel=1e-6)
 
 
 def test_a_rest_is_better_known_than_the_sum_of_the_others(run: Run) -> None:
@@ -87,7 +101,7 @@ def test_a_rest_is_better_known_than_the_sum_of_the_others(run: Run) -> None:
     n = 512
     weights = np.full((1, n), 0.02 / (n - 1))
     weights[0, 0] = 0.98
-    shown = filtered(run, weights, ([1], [0] + [1] * (n - 1)), special="renormalise")
+    shown = filtered_head(run, weights, ([1], [0] + [1] * (n - 1)), special="renormalise")
     assert np.nansum(shown["at"]) == pytest.approx(1, abs=0.25)  # each weight is only 2.6 steps
     error = 2 * ERROR / 0.02
     assert shown["errors"] == pytest.approx([error], rel=1e-3)
@@ -98,7 +112,7 @@ def test_a_row_that_is_hidden_throughout_is_not_divided_by_nothing(run: Run) -> 
     weights = softmax_rows(0, 3, 4)
     weights[1] = 0
     hidden = [0] * 4 + [1] * 4 + [0] * 4
-    shown = filtered(run, weights, ([1] * 3, [0, 1, 1, 1]), special="renormalise", hidden=hidden)
+    shown = filtered_head(run, weights, ([1] * 3, [0, 1, 1, 1]), special="renormalise", hidden=hidden)
     assert np.isnan(shown["at"][1]).all()
     assert shown["at"][[0, 2], 1:].sum(-1) == pytest.approx([1, 1], abs=1e-3)
     assert shown["short"] == 1
@@ -106,7 +120,7 @@ def test_a_row_that_is_hidden_throughout_is_not_divided_by_nothing(run: Run) -> 
 
 def test_masked_cells_are_nowhere(run: Run) -> None:
     weights = softmax_rows(3, 6, 6, causal=True)
-    shown = filtered(run, weights, ([1] * 6, [1] * 6), causal=True)
+    shown = filtered_head(run, weights, ([1] * 6, [1] * 6), causal=True)
     assert np.array_equal(np.isnan(shown["at"]), np.triu(np.ones((6, 6), bool), 1))
     assert shown["seen"] == 21
 
@@ -114,7 +128,7 @@ def test_masked_cells_are_nowhere(run: Run) -> None:
 def test_cells_that_a_mask_of_any_shape_hides_are_nowhere(run: Run) -> None:
     weights = softmax_rows(8, 5, 7)
     hidden = np.random.default_rng(8).random((5, 7)) < 0.4
-    shown = filtered(run, weights, ([1] * 5, [1] * 7), hidden=hidden.astype(int).ravel().tolist())
+    shown = filtered_head(run, weights, ([1] * 5, [1] * 7), hidden=hidden.astype(int).ravel().tolist())
     assert np.array_equal(np.isnan(shown["at"]), hidden)
     assert shown["at"][~hidden] == pytest.approx(weights[~hidden], abs=ERROR)
     assert shown["seen"] == np.count_nonzero(~hidden)
@@ -123,7 +137,7 @@ def test_cells_that_a_mask_of_any_shape_hides_are_nowhere(run: Run) -> None:
 
 def test_norms_multiply_the_weights_of_their_keys(run: Run) -> None:
     weights, norms = softmax_rows(4, 5, 3), [0.5, 12.0, 3.25]
-    shown = filtered(run, weights, ([1] * 5, [1] * 3), norms=norms)
+    shown = filtered_head(run, weights, ([1] * 5, [1] * 3), norms=norms)
     assert shown["at"] == pytest.approx(weights * norms, abs=12 * ERROR)
     assert shown["errors"] == pytest.approx([12 * ERROR] * 5)
 
@@ -239,7 +253,7 @@ def test_a_mean_hides_what_is_hidden_in_any(run: Run) -> None:
 def test_a_row_of_which_less_than_a_thousandth_is_left_is_not_renormalised(run: Run) -> None:
     """Of 65 of 65,535 steps the numbers would be off by a hundredth; of 66 they are shown, and sum to 1."""
     weights = np.array([[65535 - 65, 60, 5], [65535 - 66, 60, 6], [65535, 0, 0]]) / 65535
-    shown = filtered(run, weights, ([1, 1, 1], [0, 1, 2]), special="renormalise")
+    shown = filtered_head(run, weights, ([1, 1, 1], [0, 1, 2]), special="renormalise")
     assert shown["short"] == 2
     assert np.isnan(shown["at"][[0, 2]]).all()
     assert shown["at"][1, 1:] == pytest.approx([60 / 66, 6 / 66], abs=1e-6)
@@ -255,8 +269,8 @@ def test_only_certain_digits_are_shown(run: Run) -> None:
 
 def test_the_strongest_come_first_and_ties_in_order(run: Run) -> None:
     body = "return m.strongestOf(Float32Array.from([0.25, NaN, 0.5, 0.25, 0.5, 0]), 3)"
-    assert run("heads/values.ts", body) == [[2, 0.5], [4, 0.5], [0, 0.25]]
-    assert run("heads/values.ts", "return m.strongestOf(Float32Array.from([NaN]), 3)") == []
+    assert run("core/arithmetic.ts", body) == [[2, 0.5], [4, 0.5], [0, 0.25]]
+    assert run("core/arithmetic.ts", "return m.strongestOf(Float32Array.from([NaN]), 3)") == []
 
 
 def test_weights_are_written_as_exactly_as_they_are_known(run: Run) -> None:

@@ -42,16 +42,32 @@ TEXT = "The animal didn't cross the street"
 NUMBER = re.compile(r"−?\d\.\d\d")
 
 
+@pytest.fixture
+def page(one_page: Page) -> Page:
+    close_export(one_page)
+    return one_page
+
+
+def close_export(page: Page) -> None:
+    """Close the popover, if it is open; what it then asks for would be drawn into the next page, which would break."""
+    section = page.locator(".export-view")
+    if section.count():
+        page.keyboard.press("Escape")
+        expect(section).to_be_hidden()
+        settled(page)
+
+
 class Exporting:
-    """The popover Export of a page, with what it gives."""
+    """The popover Export of a page, with what it gives: title and caption too, whatever was chosen before."""
 
     def __init__(self, page: Page, url: str, **link: str | int) -> None:
+        self.page = page
+        self.section = page.locator(".export-view")
         page.goto(f"{url}?{urlencode(link)}")
         settled(page)
         page.locator(".st-key-export button").first.click()
-        self.page = page
-        self.section = page.locator(".export-view")
         expect(self.section).to_be_visible()
+        self.section.get_by_label("Title and caption").check()
 
     def choose(self, **looks: str) -> Exporting:
         for name, value in looks.items():
@@ -201,8 +217,7 @@ def test_a_step_in_every_format_is_what_torch_computes_and_no_word_of_the_text_g
     assert copied == [side * 2 for side in bare.size]
 
 
-def test_heads_compare_and_the_chart_are_exported_as_they_are_seen(new_context: Contexts, app_url: str) -> None:
-    page = new_context().new_page()
+def test_heads_compare_and_the_chart_are_exported_as_they_are_seen(page: Page, app_url: str) -> None:
     export = Exporting(page, f"{app_url}/heads", text=TEXT, layer=3, head=5, chosen="3.5", q=2)
     trace = built_in_model().trace(TEXT)
     labels = set(trace.query_tokens("encoder").labels)
@@ -219,6 +234,7 @@ def test_heads_compare_and_the_chart_are_exported_as_they_are_seen(new_context: 
     assert len(list(lines.root.iter(f"{SVG}path"))) > 5
     assert labels <= set(export.pdf().extract_text().split())
 
+    close_export(page)
     export = Exporting(page, f"{app_url}/compare", text=TEXT, b_text=TEXT.replace("street", "road"))
     a, b = (WordTokenizer().tokenize(text) for text in (TEXT, TEXT.replace("street", "road")))
     assert align_tokens(a, b).first == tuple(range(len(a)))
@@ -230,6 +246,7 @@ def test_heads_compare_and_the_chart_are_exported_as_they_are_seen(new_context: 
         np.testing.assert_allclose(shown[n * cells : (n + 1) * cells], known.ravel(), atol=0.0051)
     assert "animal" in export.pdf().extract_text()
 
+    close_export(page)
     export = Exporting(page, f"{app_url}/compare", text=TEXT, b_text=TEXT.replace("street", "road"), q=2, k=1)
     plain = export.svg()
     export.section.get_by_role("checkbox", name="Tokens above").check()
@@ -240,6 +257,7 @@ def test_heads_compare_and_the_chart_are_exported_as_they_are_seen(new_context: 
     assert f"A {one[2, 1]:.4f} − B {two[2, 1]:.4f} = " in " ".join(slide.texts)
     assert all(text.get("textLength") for text in slide.root.iter(f"{SVG}text") if len(text.text or "") > 1)
 
+    close_export(page)
     export = Exporting(page, app_url, text=TEXT, step="weights", drawing="chart")
     chart = export.choose(theme="dark").svg()
     chart.check_self_contained()
@@ -282,6 +300,7 @@ def test_a_scene_is_exported_in_lecture_mode(page: Page, app_url: str) -> None:
     button.click()
     section = page.locator(".export-view")
     section.locator("input[name=format][value=svg]").check(force=True)
+    section.get_by_label("Title and caption").check()
     expect(section.get_by_label("Title", exact=True)).to_have_value(scene.title)
     with page.expect_download() as found:
         section.get_by_role("button", name="Download SVG").click()

@@ -263,41 +263,39 @@ def test_a_server_that_does_not_answer_is_noticed_after_a_second(run: Run, page:
 # ---- core/arrays.ts, latest.ts
 
 
-@pytest.mark.parametrize(
-    ("statuses", "asked_for", "offered", "message", "is_final"),
-    [
-        ([404, 404], 2, 1, "the server answers with status 404", False),
-        ([404, 422], 2, 1, "too long", True),
-        ([500], 1, 0, "the server answers with status 500", False),
-        ([422], 1, 0, "too long", True),
-        ([0], 1, 0, "the server does not answer", False),
-        ([200], 1, 0, "This is not a safetensors file.", False),
-    ],
-)
-def test_why_a_file_has_not_come(
-    run: Run, statuses: list[int], asked_for: int, offered: int, message: str, is_final: bool
-) -> None:
+def test_why_a_file_has_not_come(run: Run) -> None:
+    """By the statuses of answers: how often it was asked for and offered, what is said, and whether that is final."""
+    cases: list[tuple[list[int], list[object]]] = [
+        ([404, 404], [2, 1, "the server answers with status 404", False]),
+        ([404, 422], [2, 1, "too long", True]),
+        ([500], [1, 0, "the server answers with status 500", False]),
+        ([422], [1, 0, "too long", True]),
+        ([0], [1, 0, "the server does not answer", False]),
+        ([200], [1, 0, "This is not a safetensors file.", False]),
+    ]
     body = f"""
       const {{ Refused }} = await import("{CORE}/files.ts");
-      let [asked, offered] = [0, 0];
-      const request = async () => {{
-        const status = given[asked++];
-        if (!status) throw new TypeError("Failed to fetch");
-        return new Response("too long", {{ status }});
-      }};
-      const offerAgain = async () => {{ offered += 1; }};
-      const error = await m.fetchArrays("a", {{ request, offerAgain }}).catch((why) => why);
-      return [asked, offered, error.message, error instanceof Refused];
+      return Promise.all(given.map(async (statuses, n) => {{
+        let [asked, offered] = [0, 0];
+        const request = async () => {{
+          const status = statuses[asked++];
+          if (!status) throw new TypeError("Failed to fetch");
+          return new Response("too long", {{ status }});
+        }};
+        const offerAgain = async () => {{ offered += 1; }};
+        const error = await m.fetchArrays(`a${{n}}`, {{ request, offerAgain }}).catch((why) => why);
+        return [asked, offered, error.message, error instanceof Refused];
+      }}));
     """
-    assert run("core/arrays.ts", body, statuses) == [asked_for, offered, message, is_final]
+    assert run("core/arrays.ts", body, [statuses for statuses, _ in cases]) == [found for _, found in cases]
 
 
 def test_a_busy_server_s_wish_is_in_milliseconds(run: Run) -> None:
-    body = """
-      const request = async () => new Response("", { status: 503, headers: given ? { "Retry-After": given } : {} });
+    body = """return Promise.all(given.map((wish) => {
+      const request = async () => new Response("", { status: 503, headers: wish ? { "Retry-After": wish } : {} });
       return m.fetchFile("a", { request, offerAgain: async () => {} }).catch(({ pause }) => pause);
-    """
-    assert [run("core/arrays.ts", body, wish) for wish in ("7", "", "Fri, 31 Dec 1999 23:59:59 GMT")] == [7000, 0, 0]
+    }));"""
+    assert run("core/arrays.ts", body, ["7", "", "Fri, 31 Dec 1999 23:59:59 GMT"]) == [7000, 0, 0]
 
 
 def test_of_two_files_the_one_that_is_looked_at_last_is_shown(run: Run) -> None:

@@ -35,13 +35,11 @@ def scripts(fetched: Fetched) -> list[str]:
     return sorted(path.rsplit("/", 1)[1] for path in paths)
 
 
-@pytest.mark.parametrize("path", ["/", "/heads", "/compare"])
-def test_a_first_visit_fetches_little_and_a_second_one_no_script_again(
-    fresh: BrowserContext, app_url: str, path: str
-) -> None:
+def visited_twice(fresh: BrowserContext, url: str) -> tuple[Page, Fetched]:
+    """Return the page of the first visit, with what it has fetched."""
     page = fresh.new_page()
     fetched = Fetched(page)
-    page.goto(app_url + path)
+    page.goto(url)
     settled(page)
     assert 4 < len(fetched.addresses) <= MOST_REQUESTS
     assert 20 < fetched.kilobytes <= MOST_KB
@@ -51,17 +49,25 @@ def test_a_first_visit_fetches_little_and_a_second_one_no_script_again(
 
     again = fresh.new_page()
     fetched_again = Fetched(again)
-    again.goto(app_url + path)
+    again.goto(url)
     settled(again)
     assert fetched_again.kilobytes < fetched.kilobytes / 2
     assert fetched_again.kilobytes < 20
+    again.close()
+    return page, fetched
 
 
-def test_the_code_of_export_comes_when_export_is_opened(fresh: BrowserContext, app_url: str) -> None:
-    page = fresh.new_page()
-    fetched = Fetched(page)
-    page.goto(app_url)
-    settled(page)
+@pytest.mark.parametrize("path", ["/heads", "/compare"])
+def test_a_first_visit_fetches_little_and_a_second_one_no_script_again(
+    fresh: BrowserContext, app_url: str, path: str
+) -> None:
+    visited_twice(fresh, app_url + path)
+
+
+def test_a_first_visit_of_step_by_step_is_like_it_and_the_code_of_export_comes_when_export_is_opened(
+    fresh: BrowserContext, app_url: str
+) -> None:
+    page, fetched = visited_twice(fresh, app_url)
     before = scripts(fetched)
     page.locator(".st-key-export button").first.click()
     expect(page.get_by_role("region", name="Export this view")).to_be_visible()

@@ -568,9 +568,8 @@ def test_each_draw_has_its_own_weights_and_head(plain_page: Page, served: str) -
     assert names == ["layer 0, head 0", "layer 0, head 2", "layer 1, head 0", "layer 1, head 2"]
 
 
-@pytest.mark.parametrize(
-    ("run", "said"),
-    [
+def test_what_a_training_does_is_told_in_a_line(plain_page: Page, served: str) -> None:
+    cases: list[tuple[dict[str, object], str]] = [
         ({"state": "new"}, "Not trained yet: every weight is as it was drawn from the seed."),
         ({"state": "queued", "message": ""}, "Waiting for its turn."),
         ({"state": "queued", "message": "2 trainings are before yours."}, "2 trainings are before yours."),
@@ -584,13 +583,11 @@ def test_each_draw_has_its_own_weights_and_head(plain_page: Page, served: str) -
         ({"state": "stopped", "step": 40}, "Step 40 of 2,000 · stopped"),
         ({"state": "done", "step": 2000}, "Step 2,000 of 2,000 · done"),
         ({"state": "recorded", "message": "Recorded."}, "Recorded."),
-    ],
-)
-def test_what_a_training_does_is_told_in_a_line(
-    plain_page: Page, served: str, run: dict[str, object], said: str
-) -> None:
-    given = {"message": "", "step": 0, "steps": 2000, "speed": None, "left": None, **run}
-    assert imported(plain_page, served, "training/words.ts", "return m.stateText(given)", given) == said
+    ]
+    common = {"message": "", "step": 0, "steps": 2000, "speed": None, "left": None}
+    body = "return given.map((run) => m.stateText(run))"
+    told = imported(plain_page, served, "training/words.ts", body, [{**common, **run} for run, _ in cases])
+    assert told == [said for _, said in cases]
 
 
 def test_a_cell_of_a_comparison_says_what_a_side_lacks(plain_page: Page, served: str) -> None:

@@ -13,13 +13,17 @@ from attnviz import trained
 from attnviz.tokens import CharVocab
 from tests.browser.settle import frames, in_the_end, settled
 
-MINUTE = 60_000
 PROMPT = "ROMEO:\n"
+
+
+@pytest.fixture
+def page(one_page: Page) -> Page:
+    return one_page
 
 
 def opened(page: Page, app_url: str, query: str) -> Page:
     page.goto(f"{app_url}/train?train_part=generate&{query}")
-    page.locator('.generation[data-state="ready"]').wait_for(timeout=MINUTE)
+    page.locator('.generation[data-state="ready"]').wait_for()
     return settled(page)
 
 
@@ -83,7 +87,7 @@ def test_a_draws_numbers_are_torchs_and_choosing_needs_no_server(page: Page, app
 def test_another_seed_gives_another_text_the_one_that_stood_beside(page: Page, app_url: str) -> None:
     opened(page, app_url, "length=40&panel=seeds")
     before, pair = written(page), page.locator(".generation .seeds .pair .text")
-    expect(pair).to_have_count(2, timeout=MINUTE)
+    expect(pair).to_have_count(2)
     first, second = (one.replace("↵", "") for one in pair.all_inner_texts())
     assert first.replace("\n", "") == before.replace("\n", "")
     page.get_by_role("button", name="Again: next seed").click()
@@ -96,6 +100,6 @@ def test_another_seed_gives_another_text_the_one_that_stood_beside(page: Page, a
     assert first.replace("\n", "") != second.replace("\n", "")
     page.get_by_role("button", name="Key-value cache", exact=True).click()
     said = page.locator(".generation .cache .said")
-    expect(said).to_have_attribute("data-same", "true", timeout=MINUTE)
+    expect(said).to_have_attribute("data-same", "true")
     cells = page.locator('.generation .cache tr[data-name="computed"] td').all_inner_texts()
     assert cells[:2] == [f"{sum(range(7, 47)):,}", "46"]

@@ -50,6 +50,7 @@ WRITTEN = """() => {
 """Every text that is on the screen, with the size of its type in px."""
 
 RECORD = """(() => {
+  if (window.written) return;
   const pen = CanvasRenderingContext2D.prototype;
   const [fill, clear] = [pen.fillText, pen.clearRect];
   window.written = new Map();
@@ -65,7 +66,7 @@ RECORD = """(() => {
     return fill.call(this, text, ...rest);
   };
 })()"""
-"""Notes what each canvas of the page writes since it was wiped."""
+"""Notes what each canvas of the page writes since it was wiped; evaluated again, it does nothing."""
 
 BEYOND = """() => {
   const main = document.querySelector('[data-testid=stMain]');
@@ -81,6 +82,11 @@ HIGH = """(section) => [
   section.getBoundingClientRect().top + document.querySelector('[data-testid=stMain]').scrollTop,
 ]"""
 """How high the explorer of heads makes itself, and where it begins."""
+
+
+@pytest.fixture
+def page(one_page: Page) -> Page:
+    return one_page
 
 
 def link(page: Page) -> dict[str, str]:
@@ -101,8 +107,9 @@ def press(page: Page, key: str, until: Callable[[dict[str, str]], bool] | None =
     return link(page)
 
 
-def test_a_lecture_is_given_by_keys_alone(page: Page, app_url: str) -> None:
+def test_a_lecture_is_given_by_keys_alone(new_context: Contexts, app_url: str) -> None:
     """From the page to lecture mode, to a head, to a cell and its number, to a covered row, to the dark, and out."""
+    page = new_context().new_page()  # what stays of it, the dark and the open side bar, would be seen by other tests
     open_link(page, app_url, "/?source=pretrained&step=masked")
     press(page, "l", until=lambda at: at.get("lecture") == "1")
     for chrome in ("stHeader", "stSidebar"):
@@ -178,7 +185,8 @@ LINKS = (
 
 
 def test_nothing_on_the_screen_is_too_small_for_the_last_row(page: Page, app_url: str) -> None:
-    page.add_init_script(RECORD)
+    open_link(page, app_url, "/?lecture=1")
+    page.evaluate(RECORD)
     for path in LINKS:
         open_link(page, app_url, f"{path}{'&' if '?' in path else '?'}lecture=1")
         written: list[Any] = [*page.evaluate(WRITTEN), *page.evaluate(PAINTED)]
@@ -190,8 +198,8 @@ def test_nothing_on_the_screen_is_too_small_for_the_last_row(page: Page, app_url
         assert down == 0 or path.startswith(longer), path
 
 
-def test_the_list_of_keys_holds_the_keys_and_the_fields_keep_theirs(page: Page, app_url: str) -> None:
-    sent: list[Any] = []
+def test_the_list_of_keys_holds_the_keys_and_the_fields_keep_theirs(new_context: Contexts, app_url: str) -> None:
+    page, sent = new_context().new_page(), list[Any]()
     page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))  # noqa: PLW0108
     open_link(page, app_url, "/?step=weights&lecture=1")
     assert [frame[:1] for frame in sent] == [RUN]  # mounting asks for nothing
@@ -239,7 +247,7 @@ def test_escape_lets_go_of_a_pin_that_the_link_does_not_have_yet(page: Page, app
     press(page, "l", until=lambda at: "lecture" not in at)
 
 
-def test_the_keys_of_the_other_pages(page: Page, app_url: str, new_context: Contexts) -> None:
+def test_the_keys_of_the_other_pages(page: Page, app_url: str) -> None:
     open_link(page, app_url, "/heads?lecture=1&layer=0&head=0")
     expect(page.locator(".explorer .how")).to_be_hidden()
     press(page, "m", until=lambda at: at.get("show") == "lines")
@@ -289,30 +297,32 @@ def test_the_keys_of_the_other_pages(page: Page, app_url: str, new_context: Cont
             "(below) => (document.querySelector('[data-testid=stMain]').scrollTop > 200) === below", arg=below
         )
 
-    phone = new_context(viewport={"width": 390, "height": 800}).new_page()
+
+def test_on_a_phone_nothing_lies_beyond_the_screen(page: Page, app_url: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 800})
     for path in ("/?lecture=1&step=weights", "/heads?lecture=1", "/compare?lecture=1"):
-        open_link(phone, app_url, path)
-        assert phone.evaluate(BEYOND)[0] <= 0, path
-        expect(phone.get_by_role("button", name="Leave lecture mode")).to_be_visible()
+        open_link(page, app_url, path)
+        assert page.evaluate(BEYOND)[0] <= 0, path
+        expect(page.get_by_role("button", name="Leave lecture mode")).to_be_visible()
 
 
 def test_numbers_go_rather_than_shrink_and_rooms_grow_with_type(plain_page: Page, served: str) -> None:
     body = """
       const { numbering } = await import("./board/numbers.ts".replace("./", given.base));
       const type = m.typeFor(given.least);
-      const made = [];
+      const sizes = [];
       for (let width = 4; width < 90; width += 1) {
         const signed = { largest: 13.4, low: -13.4, scale: "signed" };
         for (const panel of [{ largest: 0.9, low: 0, scale: "weights" }, signed]) {
-          made.push([width, numbering(panel, { width, height: width / 1.5 }, type)?.type ?? null]);
+          sizes.push([width, numbering(panel, { width, height: width / 1.5 }, type)?.type ?? null]);
         }
       }
-      return [made, type, m.typeFor(0)];
+      return [sizes, type, m.typeFor(0)];
     """
     given = {"least": 18, "base": "/frontend/"}
-    made, type_, plain = imported(plain_page, served, "core/type.ts", body, given)
-    assert {size >= 18 for _, size in made if size is not None} == {True}
-    assert any(size is None for _, size in made)
+    sizes, type_, plain = imported(plain_page, served, "core/type.ts", body, given)
+    assert {size >= 18 for _, size in sizes if size is not None} == {True}
+    assert any(size is None for _, size in sizes)
     assert (type_["label"], type_["fine"], type_["unit"]) == (18, 18, 1.5)
     assert (plain["label"], plain["fine"], plain["unit"]) == (12, 11, 1)
 

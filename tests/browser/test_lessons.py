@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import BrowserContext, Page, expect
 
 from attnviz.lessons import OWN, PATHS, Lesson, Scene, read_lesson, shipped
-from attnviz.lessons.files import write_lesson
+from attnviz.lessons.lesson import write_lesson
 from tests.browser.apps.inspector_page import PICTURE, POINT
 from tests.browser.board import painted
 from tests.browser.settle import settled, still

@@ -21,17 +21,25 @@ CASES = [
 ]  # fmt: skip
 NAMES = ["vertical", "narrow", "horizontal", "turned", "beside a matrix"]
 
+SCROLLED = [(name, room, offset) for name, room in zip(NAMES, CASES, strict=True) for offset in (0, 0.3, 1)]
+"""Each room, scrolled by shares of its way"""
+
 LAYOUT = "const layout = m.arrange({ heads: 3, ...given.room }); layout.scroll(given.offset * layout.travel);"
 
 
+def all_arranged(run: Run, rooms: list[tuple[str, dict[str, Any], float]], body: str) -> list[Any]:
+    """Return what `body` says of the layout of each room, scrolled by a share of its way."""
+    given = [{"room": room, "offset": offset} for _, room, offset in rooms]
+    found: list[Any] = run("lines/layout.ts", f"return given.map((given) => {{ {LAYOUT} {body} }});", given)
+    return found
+
+
 def arranged(run: Run, room: dict[str, Any], body: str, offset: float = 0) -> Any:
-    """Return what `body` says of the layout of a room, scrolled by a share of its way."""
-    return run("lines/layout.ts", f"{LAYOUT} {body}", {"room": room, "offset": offset})
+    """Return what `body` says of the layout of a room."""
+    return all_arranged(run, [("", room, offset)], body)[0]
 
 
-@pytest.mark.parametrize("offset", [0, 0.3, 1])
-@pytest.mark.parametrize("room", CASES, ids=NAMES)
-def test_a_token_is_hit_all_around_the_middle_of_its_label(run: Run, room: dict[str, Any], offset: float) -> None:
+def test_a_token_is_hit_all_around_the_middle_of_its_label(run: Run) -> None:
     """From just under half a place before it to just under half a place behind it."""
     body = """
       const hits = [];
@@ -44,25 +52,23 @@ def test_a_token_is_hit_all_around_the_middle_of_its_label(run: Run, room: dict[
       }
       return hits;
     """
-    hits = arranged(run, room, body, offset)
-    assert len(hits) > 20
-    assert [found for *_, found in hits] == [{"side": side, "index": index} for side, index, _ in hits]
+    for (name, _, offset), hits in zip(SCROLLED, all_arranged(run, SCROLLED, body), strict=True):
+        assert len(hits) > 20, (name, offset)
+        tokens = [{"side": side, "index": index} for side, index, _ in hits]
+        assert [found for *_, found in hits] == tokens, (name, offset)
 
 
-@pytest.mark.parametrize("offset", [0, 0.3, 1])
-@pytest.mark.parametrize("room", CASES, ids=NAMES)
-def test_exactly_the_tokens_whose_place_meets_the_window_are_visible(
-    run: Run, room: dict[str, Any], offset: float
-) -> None:
+def test_exactly_the_tokens_whose_place_meets_the_window_are_visible(run: Run) -> None:
     body = """
       const tokens = layout.counts.map((count, side) => Array.from({ length: count }, (_, i) => layout.at(side, i)));
       return [tokens, layout.pitch, layout.window, [0, 1].map((side) => layout.visible(side))];
     """
-    tokens, pitch, window, visible = arranged(run, room, body, offset)
-    start, end = window["from"], window["from"] + window["length"]
-    for middles, (first, last) in zip(tokens, visible, strict=True):
-        meets = [i for i, at in enumerate(middles) if at + pitch / 2 > start + 1e-6 and at - pitch / 2 < end - 1e-6]
-        assert [first, last] == [meets[0], meets[-1] + 1]
+    for (name, _, offset), found in zip(SCROLLED, all_arranged(run, SCROLLED, body), strict=True):
+        tokens, pitch, window, visible = found
+        start, end = window["from"], window["from"] + window["length"]
+        for middles, (first, last) in zip(tokens, visible, strict=True):
+            meets = [i for i, at in enumerate(middles) if at + pitch / 2 > start + 1e-6 and at - pitch / 2 < end - 1e-6]
+            assert [first, last] == [meets[0], meets[-1] + 1], (name, offset)
 
 
 @pytest.mark.parametrize("room", [CASES[0], CASES[3]], ids=["vertical", "turned"])
@@ -109,13 +115,12 @@ def test_the_label_of_a_turned_token_is_hit_along_its_slope(run: Run) -> None:
     assert arranged(run, CASES[3], body) == [True, *[{"side": 1, "index": 3}] * 3]
 
 
-@pytest.mark.parametrize("heads", [1, 2, 5, 24])
-def test_lines_of_several_heads_begin_evenly_around_a_token(run: Run, heads: int) -> None:
-    body = f"return Array.from({{ length: {heads} }}, (_, head) => layout.spread(head, {heads}))"
-    spread = np.array(arranged(run, CASES[0], body))
-    assert spread.sum() == pytest.approx(0, abs=1e-9)
-    assert np.diff(spread) == pytest.approx(np.full(heads - 1, np.diff(spread)[0]) if heads > 1 else [])
-    assert np.ptp(spread) < 19  # no more than a token's own place
+def test_lines_of_several_heads_begin_evenly_around_a_token(run: Run) -> None:
+    body = "return [1, 2, 5, 24].map((n) => Array.from({ length: n }, (_, head) => layout.spread(head, n)))"
+    for spread in map(np.array, arranged(run, CASES[0], body)):
+        assert spread.sum() == pytest.approx(0, abs=1e-9)
+        assert np.diff(spread) == pytest.approx(np.full(len(spread) - 1, np.diff(spread)[:1])), len(spread)
+        assert np.ptp(spread) < 19  # no more than a token's own place
 
 
 DRAWN = """

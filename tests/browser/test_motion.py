@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image, ImageSequence
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from attnviz.document import document_of_layer, write
 from attnviz.figures.style import AXIS_TITLE
@@ -24,7 +24,6 @@ from tests.browser.settle import frames
 from tests.loaded import built_in_model
 from tests.toy import run_block
 
-Contexts = Callable[..., BrowserContext]
 TEXT = "The animal didn't cross the street because it was too tired."
 LAYER, HEAD = 1, 3
 Q, K = 10, 2
@@ -48,6 +47,11 @@ STILLS = f"""
   }});
 """
 """What is shown at each still: of the cells that are not there yet, how many"""
+
+
+@pytest.fixture
+def page(one_page: Page) -> Page:
+    return one_page
 
 
 @pytest.fixture(scope="module")
@@ -242,8 +246,8 @@ def test_a_step_is_played_paused_and_gone_through(page: Page, walks: WalkPage, w
     expect(bar.root).to_be_hidden()
 
 
-def test_without_motion_the_slider_goes_from_still_to_still(new_context: Contexts, walks: WalkPage) -> None:
-    page = new_context(reduced_motion="reduce").new_page()
+def test_without_motion_the_slider_goes_from_still_to_still(page: Page, walks: WalkPage) -> None:
+    page.emulate_media(reduced_motion="reduce")
     WalkView.open(page, walks.url, step="weights")
     bar = Bar(page)
     expect(bar.root.locator(".play")).to_be_hidden()

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import torch
 import torch.nn.functional as F
-from playwright.sync_api import Page
+from playwright.sync_api import Page, Route
 
 from attnviz.document import document_of_layer, write
 from attnviz.figures.style import LIGHT
@@ -428,7 +428,87 @@ MOTION = """
   performance.now = () => now;
   const board = { element: document.createElement("div"), motion: null, drawNow: () => { drawn += 1; } };
   const motion = new m.Motion(document.body, board);
+  await motion.fetch();
 """
+
+
+EARLY = """
+  const early = new m.Motion(document.body, { ...board, element: document.createElement("div") });
+  const looks = () => [early.player.root.hidden, early.player.root.ariaBusy, Boolean(early.timeline)];
+  early.follow(header);
+"""
+"""A motion whose scripts are not here yet"""
+
+
+def test_what_is_pressed_before_motions_are_here_is_done_when_they_come(run: Run) -> None:
+    body = """
+      const seen = [looks(), early.act("play"), early.isPlaying];  // the bar keeps its room
+      await early.fetch();
+      seen.push(looks(), early.isPlaying);
+      early.follow({ ...header, step: "unknown", products: {} });
+      return [...seen, looks()];
+    """
+    found = run("motion/motion.ts", MOTION + EARLY + body)
+    assert found == [[False, "true", False], True, False, [False, None, True], True, [True, None, False]]
+
+
+def test_what_is_pressed_before_motions_are_here_is_not_done_at_another_step_or_after_the_end(run: Run) -> None:
+    body = """
+      early.act("play");
+      const scaled = { ...panels[0], name: "scaled" };
+      early.follow({ ...header, step: "scaled", products: {}, panels: [...panels, scaled] });
+      await early.fetch();
+      const atAnotherStep = [Boolean(early.timeline), early.isPlaying];
+      const ended = new m.Motion(document.body, { ...board, element: document.createElement("div") });
+      ended.follow(header);
+      ended.act("play");
+      ended.destroy();
+      await ended.fetch();
+      return [atAnotherStep, ended.isPlaying, ended.t];
+    """
+    assert run("motion/motion.ts", MOTION + EARLY + body) == [[True, False], False, 1]
+
+
+def test_a_moment_that_was_chosen_before_motions_are_here_is_painted_when_they_come(run: Run) -> None:
+    body = """
+      early.seek(0.4);
+      const before = early.board.motion;
+      await early.fetch();
+      return [before, early.board.motion !== null, early.t];
+    """
+    assert run("motion/motion.ts", MOTION + EARLY + body) == [None, True, 0.4]
+
+
+def test_one_matrix_is_read_off_so_no_room_is_kept_for_its_motion(run: Run) -> None:
+    body = "early.follow({ ...header, step: 'embeddings', panels: [panels[0]], products: {} }); return looks();"
+    assert run("motion/motion.ts", MOTION + EARLY + body) == [True, "true", False]
+
+
+def test_where_motions_do_not_come_the_picture_stays_whole_and_the_next_step_tries_again(
+    run: Run, plain_page: Page
+) -> None:
+    body = """
+      early.seek(0.4);
+      await early.fetch();
+      const lost = [...looks(), early.t];
+      early.follow(header);
+      await early.fetch();
+      return [lost, looks()];
+    """
+    tries = 0
+
+    def lose_the_first(route: Route) -> None:
+        nonlocal tries
+        tries += 1
+        if tries == 1:
+            route.abort()
+        else:
+            route.continue_()
+
+    plain_page.route("**/motion/motions.ts", lose_the_first)
+    found = run("motion/motion.ts", MOTION.replace("await motion.fetch();", "") + EARLY + body)
+    plain_page.unroute("**/motion/motions.ts")
+    assert found == [[True, None, False, 1], [False, None, True]]
 
 
 def test_the_cell_that_is_pinned_is_computed_slowly_until_it_is_shown(run: Run) -> None:
@@ -580,7 +660,7 @@ def test_the_words_of_a_file_follow_each_other_and_its_board_goes_away(run: Run)
       return [made("A title"), made(""), asked, document.body.children.length - before];
     """
     inks = [[int(colour[n : n + 2], 16) for n in (1, 3, 5)] for colour in (LIGHT.ink.query, LIGHT.ink.key)]
-    titled, bare, asked, left = run("motion/animation.ts", body, inks)
+    titled, bare, asked, left = run("motion/slide.ts", body, inks)
     assert titled[0][1] < titled[1][0]
     assert titled[2:] == [True, 0], "at the end nothing is said any more"
     assert bare[2] is False

@@ -405,19 +405,25 @@ def documents() -> dict[str, Document]:
     }
 
 
+IS_SHOWN = """(step) => {
+  const { dataset, attnviz } = document.querySelector('.attnviz-board');
+  return dataset.step === step && !attnviz.changing;
+}"""
+
+
 def play(page: Page, servers: ExitStack, document: Document, steps: list[str], *, q: int, k: int, head: int) -> None:
     """Play steps through and check them."""
     url = servers.enter_context(serving(WalkPage({0: write(document)}))).url
-    for step in document.header.steps:
-        if step.name not in steps:
-            continue
-        WalkView.open(page, url, step=step.name, layer=0, head=head, q=q, k=k)
+    WalkView.open(page, url, step=steps[0], layer=0, head=head, q=q, k=k)
+    for step in steps:
+        page.evaluate("(step) => walk.show({ step })", step)
+        page.wait_for_function(IS_SHOWN, arg=step)
         seen = moments(page)
-        oracle = Oracle(document, step.name, head, q, k)
+        oracle = Oracle(document, step, head, q, k)
         for moment in seen:
             oracle.check(moment)
             oracle.check_all_there(moment, {cell.panel for cell in seen[-1].cells})
-        assert seen, f"{step.name} is not played"
+        assert seen, f"{step} is not played"
 
 
 ATTENTION = "qkv scores masked weights head_outputs concat output"
@@ -438,7 +444,7 @@ AFTER = "attention_residual feed_forward_hidden feed_forward_output probabilitie
     ],
 )
 def test_every_number_at_every_moment_is_true_where_it_stands(
-    page: Page, servers: ExitStack, documents: dict[str, Document], name: str, head: int, q: int, k: int, steps: str
+    one_page: Page, servers: ExitStack, documents: dict[str, Document], name: str, head: int, q: int, k: int, steps: str
 ) -> None:
     assert set(steps.split()) <= {step.name for step in documents[name].header.steps}
-    play(page, servers, documents[name], steps.split(), q=q, k=k, head=head)
+    play(one_page, servers, documents[name], steps.split(), q=q, k=k, head=head)

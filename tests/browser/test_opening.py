@@ -6,8 +6,9 @@ import re
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import numpy as np
+import pytest
 import torch
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, ViewportSize, expect
 from torch.nn import functional as F
 
 from attnviz.links.pages import OPENING
@@ -21,8 +22,13 @@ from tests.browser.settings import open_settings
 from tests.browser.settle import settled
 from tests.loaded import built_in_model
 
-PHONE = {"width": 390, "height": 844}
+PHONE: ViewportSize = {"width": 390, "height": 844}
 IT, BICYCLE = 11, 5
+
+
+@pytest.fixture
+def page(one_page: Page) -> Page:
+    return one_page
 
 
 def open_bare(page: Page, url: str) -> Page:
@@ -54,10 +60,8 @@ def query(page: Page) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
 
 
-def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(
-    page: Page, app_url: str, new_context: Contexts
-) -> None:
-    open_bare(page, app_url)
+def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(app_url: str, new_context: Contexts) -> None:
+    page = open_bare(new_context().new_page(), app_url)
     expect(doors(page)).to_contain_text("attnviz shows what attention computes")
     expected = torchs_weights(3, 1)
     assert round(100 * float(expected[IT, BICYCLE])) == 97
@@ -132,9 +136,7 @@ def test_the_finding_unfolds_into_its_row_and_then_into_the_whole_matrix(page: P
     expect(panel).to_contain_text(re.compile(rf"key 5 .bicycle.\s*{expected[IT, BICYCLE]:.4f}"))
 
 
-def test_pointing_at_a_word_moves_the_arcs_and_a_click_keeps_it(
-    page: Page, app_url: str, new_context: Contexts
-) -> None:
+def test_pointing_at_a_word_moves_the_arcs_and_a_click_keeps_it(page: Page, app_url: str) -> None:
     expected = torchs_weights(3, 1)
     labels = built_in_model().trace(OPENING["text"]).tokens.labels
     she = labels.index("she")
@@ -159,10 +161,11 @@ def test_pointing_at_a_word_moves_the_arcs_and_a_click_keeps_it(
     page.keyboard.press("ArrowDown")  # to the next word
     expect(finding(page)).to_contain_text("“wanted” gives")
     page.keyboard.press("ArrowUp")
-    copied = open_bare(new_context().new_page(), page.url)
-    expect(finding(copied)).to_have_text(says)
-    copied.keyboard.press("Escape")  # lets the row go
-    copied.wait_for_url(lambda url: "q=" not in url)
+    page.wait_for_url(f"**q={she}**")
+    page.reload()
+    expect(finding(settled(page))).to_have_text(says)
+    page.keyboard.press("Escape")  # lets the row go
+    page.wait_for_url(lambda url: "q=" not in url)
 
 
 def test_another_text_forgets_the_row_that_was_pointed_at_and_a_guess_is_not_given_away(
@@ -200,11 +203,10 @@ def test_words_of_one_text_look_at_those_of_another(page: Page, app_url: str) ->
     expect(page.locator(".sentence path")).to_have_count(6)
 
 
-def test_arcs_cross_neither_words_nor_shares_where_the_sentence_has_several_lines(
-    app_url: str, new_context: Contexts
-) -> None:
+def test_arcs_cross_neither_words_nor_shares_where_the_sentence_has_several_lines(page: Page, app_url: str) -> None:
     """On a phone "it" stands a line below "bicycle"."""
-    page = open_bare(new_context(viewport=PHONE).new_page(), app_url)
+    page.set_viewport_size(PHONE)
+    open_bare(page, app_url)
     crossings = """arcs => {
       const texts = [...arcs[0].getRootNode().querySelectorAll('.word bdi, .share')].filter((t) => t.textContent);
       return arcs.flatMap((arc) => {
@@ -225,7 +227,7 @@ def test_arcs_cross_neither_words_nor_shares_where_the_sentence_has_several_line
     assert arcs.evaluate_all(crossings) == []
 
 
-def test_added_tokens_are_told_apart_and_can_be_dimmed(page: Page, app_url: str, new_context: Contexts) -> None:
+def test_added_tokens_are_told_apart_and_can_be_dimmed(page: Page, app_url: str) -> None:
     expected = torchs_weights(3, 1)
     sentence = open_bare(page, app_url).get_by_role("region", name="Sentence")
     share = 100 * float(expected[IT, [0, -1]].sum())
@@ -237,19 +239,21 @@ def test_added_tokens_are_told_apart_and_can_be_dimmed(page: Page, app_url: str,
     expect(finding(page)).to_contain_text("97 %")  # a share of the whole row, as before
 
     page.wait_for_url("**dim=1**")
-    opened = open_bare(new_context().new_page(), page.url)  # the link shows the same
-    shown = opened.get_by_role("region", name="Sentence")
-    expect(shown.get_by_role("button", name="Dim them", pressed=True)).to_be_visible()
-    expect(shown.locator("path")).to_have_count(int((expected[IT, 1:-1] >= 0.01).sum()))
-    shown.get_by_role("button", name="Dim them").click()
-    expect(shown.locator("path")).to_have_count(int((expected[IT] >= 0.01).sum()))
-    opened.wait_for_url(lambda url: "dim" not in url)
+    page.reload()  # the link shows the same
+    settled(page)
+    expect(sentence.get_by_role("button", name="Dim them", pressed=True)).to_be_visible()
+    expect(arcs).to_have_count(int((expected[IT, 1:-1] >= 0.01).sum()))
+    sentence.get_by_role("button", name="Dim them").click()
+    expect(arcs).to_have_count(int((expected[IT] >= 0.01).sum()))
+    page.wait_for_url(lambda url: "dim" not in url)
 
 
 def test_what_a_newcomer_reads_goes_away_by_any_change_and_on_a_phone_the_picture_stays_in_sight(
-    app_url: str, new_context: Contexts
+    page: Page, app_url: str, new_context: Contexts
 ) -> None:
-    page = open_bare(new_context(viewport=PHONE, color_scheme="dark").new_page(), app_url)
+    page.set_viewport_size(PHONE)
+    page.emulate_media(color_scheme="dark")
+    open_bare(page, app_url)
     expect(doors(page)).to_be_visible()
     place = page.locator(".sentence .words").bounding_box()
     assert place is not None
@@ -279,7 +283,8 @@ def test_what_a_newcomer_reads_goes_away_by_any_change_and_on_a_phone_the_pictur
     expect(laptop.get_by_text("have learned nothing").first).to_be_visible()
 
 
-def test_the_picture_is_there_before_the_model_and_then_all_the_rest(page: Page) -> None:
+def test_the_picture_is_there_before_the_model_and_then_all_the_rest(new_context: Contexts) -> None:
+    page = new_context().new_page()
     with running("tests/browser/apps/slow_model_app.py", env={"PYTHONPATH": str(ROOT)}) as url:
         open_bare(page, url)
         expect(finding(page)).to_contain_text("97 %")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 
 import pytest
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import Page, expect
 
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
@@ -14,9 +15,27 @@ from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.settle import in_the_end, settled
 from tests.toy import run_block
 
-Contexts = Callable[..., BrowserContext]
+Window = Callable[[int, int], Page]
 TEXT = "The animal didn't cross the street because it was too tired."
-PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True}
+PHONE = (390, 844)
+
+
+@pytest.fixture
+def window(one_page: Page) -> Window:
+    """Return the page in a window of some pixels across and down."""
+    return partial(sized, one_page)
+
+
+@pytest.fixture
+def touch(one_touch_page: Page) -> Window:
+    """Return the page on a touch screen of some pixels across and down."""
+    return partial(sized, one_touch_page)
+
+
+def sized(page: Page, width: int, height: int) -> Page:
+    page.set_viewport_size({"width": width, "height": height})
+    return page
+
 
 PANEL = """([name, zooms]) => {
   const element = deepFind('.attnviz-board');
@@ -30,9 +49,9 @@ PANEL = """([name, zooms]) => {
 """The place of a matrix, after some presses of +"""
 
 
-def test_a_tap_opens_the_arithmetic_in_a_sheet(app_url: str, new_context: Contexts) -> None:
+def test_a_tap_opens_the_arithmetic_in_a_sheet(app_url: str, touch: Window) -> None:
     layer = run_block(WordTokenizer().tokenize(TEXT).ids, ToyConfig()).layer(0)
-    page = new_context(**PHONE).new_page()
+    page = touch(*PHONE)
     inspector = InspectorPage.open(page, app_url, step="weights", predict=1)
     sheet = page.locator(".inspector:popover-open")
     expect(page.get_by_text(re.compile("Row 0, “The”, is covered"))).to_be_in_viewport()
@@ -112,10 +131,8 @@ LABELS = """() => {
 
 
 @pytest.mark.parametrize("link", ["/?source=pretrained&step=weights", "/?source=pretrained&step=scores"])
-def test_the_bar_that_plays_a_step_covers_no_labels_of_the_columns(
-    app_url: str, new_context: Contexts, link: str
-) -> None:
-    page = new_context(**PHONE).new_page()
+def test_the_bar_that_plays_a_step_covers_no_labels_of_the_columns(app_url: str, touch: Window, link: str) -> None:
+    page = touch(*PHONE)
     page.goto(app_url + link)
     settled(page)
     expect(page.get_by_role("button", name="Play this step")).to_be_in_viewport()
@@ -129,10 +146,8 @@ def test_the_bar_that_plays_a_step_covers_no_labels_of_the_columns(
     assert page.evaluate(LABELS) == [True] * 9
 
 
-def test_the_drawer_closes_by_its_button_after_a_choice_and_by_a_tap_beside_it(
-    app_url: str, new_context: Contexts
-) -> None:
-    page = new_context(**PHONE).new_page()
+def test_the_drawer_closes_by_its_button_after_a_choice_and_by_a_tap_beside_it(app_url: str, touch: Window) -> None:
+    page = touch(*PHONE)
     page.goto(f"{app_url}/?step=weights")  # of the toy: the address alone opens BERT
     settled(page)
     side_bar = page.get_by_test_id("stSidebar")
@@ -149,8 +164,8 @@ def test_the_drawer_closes_by_its_button_after_a_choice_and_by_a_tap_beside_it(
     page.wait_for_url(re.compile("source=pretrained"))
 
 
-def test_a_sentence_is_typed_above_the_picture_and_applied(app_url: str, new_context: Contexts) -> None:
-    page = new_context(**PHONE).new_page()
+def test_a_sentence_is_typed_above_the_picture_and_applied(app_url: str, touch: Window) -> None:
+    page = touch(*PHONE)
     page.goto(f"{app_url}/?source=pretrained&step=tokens")
     settled(page)
     field, finding = page.get_by_label("Text", exact=True), page.locator(".finding")
@@ -169,18 +184,15 @@ def test_a_sentence_is_typed_above_the_picture_and_applied(app_url: str, new_con
     expect(words).to_have_count(2)
 
 
-@pytest.mark.parametrize(("width", "height"), [(853, 480), (844, 390)])
-def test_a_low_window_shows_the_first_words_of_the_sentence(
-    app_url: str, new_context: Contexts, width: int, height: int
-) -> None:
-    """1280 x 720 at 150 %, and a phone on its side; with the opening's words above the walk."""
-    page = new_context(viewport={"width": width, "height": height}).new_page()
+def test_a_low_window_shows_the_first_words_of_the_sentence(app_url: str, window: Window) -> None:
+    """1280 x 720 at 150 %, with the opening's words above the walk."""
+    page = window(853, 480)
     page.goto(app_url)
     settled(page)
     expect(page.get_by_role("link", name="Start a lesson")).to_be_visible()
     first = page.locator(".sentence .word").first.bounding_box()
     assert first is not None
-    assert first["y"] + first["height"] <= height
+    assert first["y"] + first["height"] <= 480
 
 
 BEYOND = """() => {
@@ -191,15 +203,15 @@ BEYOND = """() => {
 
 
 @pytest.mark.parametrize(("width", "height"), [(1280, 720), (1024, 768), (768, 1024)])
-def test_a_walk_ends_with_the_window(app_url: str, new_context: Contexts, width: int, height: int) -> None:
-    page = new_context(viewport={"width": width, "height": height}).new_page()
+def test_a_walk_ends_with_the_window(app_url: str, window: Window, width: int, height: int) -> None:
+    page = window(width, height)
     for link in ("/?step=weights", "/averages"):
         page.goto(app_url + link)
         assert settled(page).evaluate(BEYOND) == 0, link
 
 
-def test_a_lesson_leaves_room_for_its_picture_on_a_phone_on_its_side(app_url: str, new_context: Contexts) -> None:
-    page = new_context(viewport={"width": 844, "height": 390}, has_touch=True).new_page()
+def test_a_lesson_leaves_room_for_its_picture_on_a_phone_on_its_side(app_url: str, touch: Window) -> None:
+    page = touch(844, 390)
     page.goto(f"{app_url}/?text=the+cat+saw+the+dog+run&head_size=4&seed=1&q=1&k=4&lesson=attention&scene=6&lecture=1")
     settled(page)
     assert page.locator(".attnviz-board").evaluate("(e) => e.clientHeight") >= 0.6 * 390
@@ -219,9 +231,9 @@ FIRST_MATRIX = """() => {
 
 @pytest.mark.parametrize("size", LOW)
 def test_a_low_window_shows_the_sentence_and_all_heads_unscrolled(
-    size: tuple[int, int], app_url: str, new_context: Contexts
+    size: tuple[int, int], app_url: str, window: Window
 ) -> None:
-    page = new_context(viewport={"width": size[0], "height": size[1]}).new_page()
+    page = window(*size)
     page.goto(app_url)
     settled(page)
     expect(page.get_by_text("97 % of its attention")).to_be_in_viewport(ratio=1)
@@ -235,23 +247,16 @@ def test_a_low_window_shows_the_sentence_and_all_heads_unscrolled(
     expect(page.get_by_text("A weight says where a head looks")).to_be_in_viewport()
 
 
-@pytest.mark.parametrize("size", LOW)
-@pytest.mark.parametrize(("link", "says"), [("/compare", ".sentences"), ("/train", ".training .transport .state")])
-def test_a_low_window_keeps_what_is_said_of_the_picture(
-    size: tuple[int, int], link: str, says: str, app_url: str, new_context: Contexts
-) -> None:
-    page = new_context(viewport={"width": size[0], "height": size[1]}).new_page()
-    page.goto(app_url + link)
-    settled(page)
-    expect(page.locator(says).first).to_be_in_viewport(ratio=0.9)
+SAYS = {"/compare": ".sentences", "/train": ".training .transport .state"}
+"""What is said of the picture, by the view"""
 
 
 @pytest.mark.parametrize("size", LOW)
 @pytest.mark.parametrize("link", ["/?step=weights", "/?step=masked", "/averages", "/compare", "/transformer", "/train"])
-def test_a_low_window_shows_a_whole_matrix_below_the_text_field(
-    size: tuple[int, int], link: str, app_url: str, new_context: Contexts
+def test_a_low_window_shows_a_whole_matrix_below_the_text_field_and_what_is_said_of_it(
+    size: tuple[int, int], link: str, app_url: str, window: Window
 ) -> None:
-    page = new_context(viewport={"width": size[0], "height": size[1]}).new_page()
+    page = window(*size)
     page.goto(app_url + link)
     settled(page)
     page.wait_for_function("() => deepFind('.attnviz-board')?.attnviz?.panels().length")
@@ -261,6 +266,8 @@ def test_a_low_window_shows_a_whole_matrix_below_the_text_field(
     assert matrix["left"] >= 0
     assert matrix["left"] + matrix["width"] <= size[0]
     assert matrix["top"] + matrix["height"] <= size[1], "it ends below the window"
+    if link in SAYS:
+        expect(page.locator(SAYS[link]).first).to_be_in_viewport(ratio=0.9)
     if link != "/train":
         field, chapters = (page.locator(css).bounding_box() for css in (".st-key-text_field", ".st-key-chapter_list"))
         assert field
@@ -270,8 +277,8 @@ def test_a_low_window_shows_a_whole_matrix_below_the_text_field(
 
 
 @pytest.mark.parametrize("size", [(390, 844), (320, 640)])
-def test_what_the_settings_choose_is_read_whole(app_url: str, new_context: Contexts, size: tuple[int, int]) -> None:
-    page = new_context(viewport={"width": size[0], "height": size[1]}, has_touch=True).new_page()
+def test_what_the_settings_choose_is_read_whole(app_url: str, touch: Window, size: tuple[int, int]) -> None:
+    page = touch(*size)
     page.goto(f"{app_url}/?source=pretrained&text=It+was+warm.&pair=It+was+cold.")
     words = settled(page).locator(".chosen-settings")
     expect(words).to_have_text("MiniLM (a small BERT) · a second sentence")
@@ -289,9 +296,9 @@ def test_what_the_settings_choose_is_read_whole(app_url: str, new_context: Conte
 
 @pytest.mark.parametrize(("link", "parts"), [("/", ".door"), ("/bert", ".sizes.words td")])
 def test_nothing_is_cut_at_320_px_which_is_a_window_of_1280_px_at_400_percent(
-    app_url: str, new_context: Contexts, link: str, parts: str
+    app_url: str, touch: Window, link: str, parts: str
 ) -> None:
-    page = new_context(viewport={"width": 320, "height": 640}, has_touch=True).new_page()
+    page = touch(320, 640)
     page.goto(app_url + link)
     expect(settled(page).locator(parts).first).to_be_visible()
     right = page.locator(parts).evaluate_all("(parts) => parts.map((e) => e.getBoundingClientRect().right)")

@@ -15,13 +15,17 @@ from attnviz.document import document_of_layer, write
 from attnviz.steps import STEPS
 from attnviz.trace.trace import Trace
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
-from tests.browser.settings import surprise
-from tests.browser.settle import frames, settled
+from tests.browser.settle import frames
 from tests.browser.test_diagram import TEXT as BLOCK_TEXT
 from tests.browser.test_diagram import Shown, shown
 from tests.loaded import built_in_model
 
 TEXT = "The animal didn't cross the street because it was too tired."
+
+
+@pytest.fixture
+def page(one_page: Page) -> Page:
+    return one_page
 
 
 @pytest.fixture(scope="module")
@@ -164,17 +168,3 @@ def test_each_step_of_a_block_speaks_of_the_pinned_row(page: Page, decoder: Show
 def test_nothing_is_said_of_a_covered_row(page: Page, walks: WalkPage) -> None:
     WalkView.open(page, walks.url, step="weights", head=3, q=7, predict=1)
     expect(page.locator(".walk .fact")).to_be_empty()
-
-
-def test_surprise_me_speaks_of_what_it_pins(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/")
-    settled(page)
-    for _ in range(2):
-        surprise(page)
-        settled(page)
-        page.get_by_role("radio", name="Weights").click()
-        settled(page)
-        found = re.search(r"[?&]q=(\d+)", page.url)
-        sentence = page.locator(".walk .fact").inner_text()
-        assert found is None or f"row {found[1]}, " in sentence
-    assert found is not None

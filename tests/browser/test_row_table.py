@@ -28,6 +28,12 @@ ROW = """(board, name) => {
 """The pinned row of a board's matrix: which it is, and its numbers; null where they are hidden."""
 
 
+@pytest.fixture
+def page(one_page: Page) -> Page:
+    one_page.emulate_media(reduced_motion="reduce")
+    return one_page
+
+
 class Table:
     def __init__(self, page: Page) -> None:
         self.page = page
@@ -70,8 +76,8 @@ def by_number(numbers: list[float | None], way: int) -> list[int]:
 
 
 @pytest.mark.parametrize("view", VIEWS)
-def test_a_row_is_a_table_that_keys_sort_and_that_follows_the_pin(still_page: Page, app_url: str, view: str) -> None:
-    page, (link, matrix) = still_page, VIEWS[view]
+def test_a_row_is_a_table_that_keys_sort_and_that_follows_the_pin(page: Page, app_url: str, view: str) -> None:
+    link, matrix = VIEWS[view]
     page.goto(app_url + link)
     settled(page)
     table = Table(page)
@@ -115,8 +121,7 @@ def test_a_row_is_a_table_that_keys_sort_and_that_follows_the_pin(still_page: Pa
     expect(table.root).to_have_count(0)
 
 
-def test_the_table_of_a_covered_row_tells_nothing_of_it(still_page: Page, app_url: str) -> None:
-    page = still_page
+def test_the_table_of_a_covered_row_tells_nothing_of_it(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/?step=weights&q=7&predict=1")
     settled(page)
     table = Table(page)
@@ -129,12 +134,11 @@ def test_the_table_of_a_covered_row_tells_nothing_of_it(still_page: Page, app_ur
     settled(page)
     table.open()
     assert "covered" not in {number for _, number in table.entries()}
+    page.keyboard.press("Escape")
+    expect(table.root).to_have_count(0)
 
 
-def test_a_table_of_several_matrices_shows_the_chosen_one_and_goes_with_the_picture(
-    still_page: Page, app_url: str
-) -> None:
-    page = still_page
+def test_a_table_of_several_matrices_shows_the_chosen_one_and_goes_with_the_picture(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/?step=weights&q=7")
     settled(page)
     table = Table(page)

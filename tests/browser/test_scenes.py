@@ -1,4 +1,4 @@
-"""Every scene of the lessons that come with attnviz, as it stands on a laptop and on a projector."""
+"""Every scene of the lessons that come with attnviz, as it stands on a laptop, and some on a projector."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from playwright.sync_api import Page, ViewportSize, expect
 from attnviz.annotated_text import AnnotatedText
 from attnviz.lessons import PATHS, shipped
 from attnviz.links.pages import PAGES
+from tests.browser.hall import LEAST, takes_the_height
 from tests.browser.settle import settled
 from tests.browser.test_lecture import PAINTED, RECORD, WRITTEN
 
@@ -114,24 +115,39 @@ def names_what_is_there(page: Page, text: AnnotatedText, where: str) -> list[boo
     return list(seen)
 
 
-def fits(page: Page, where: str, sizes: Sequence[ViewportSize] = (LAPTOP,)) -> None:
+def fits(
+    page: Page, where: str, sizes: Sequence[ViewportSize] = (LAPTOP,), pictures: dict[str, float] | None = None
+) -> None:
     for size in sizes:
         page.set_viewport_size(size)
         settled(page)
+        if pictures:
+            takes_the_height(page, pictures, (where, size))
         assert page.evaluate(BEYOND) == [], (where, size)
 
 
+@pytest.fixture
+def page(one_page: Page, app_url: str) -> Page:
+    """One page for all lessons, on which nothing moves and all that canvases write is noted."""
+    one_page.emulate_media(reduced_motion="reduce")
+    if one_page.url == "about:blank":
+        one_page.goto(f"{app_url}/lessons?lecture=1")
+        settled(one_page).evaluate(RECORD)
+    return one_page
+
+
 @pytest.mark.parametrize("name", shipped())
-def test_a_scene_is_seen_whole_and_its_words_and_numbers_are_there(still_page: Page, app_url: str, name: str) -> None:
-    page, lesson = still_page, shipped()[name]
-    page.add_init_script(RECORD)
+def test_a_scene_is_seen_whole_and_its_words_and_numbers_are_there(page: Page, app_url: str, name: str) -> None:
+    lesson = shipped()[name]
     first = lesson.scenes[0]
     page.goto(f"{app_url}{PATHS[first.page]}?{first.query}&lesson={name}&scene=1&lecture=1")
     for number, scene in enumerate(lesson.scenes, 1):
         expect(page.locator(".lesson-says b")).to_have_text(scene.title)
-        # A projector has more room than a laptop: it is enough to look at both ends of a lesson there.
-        is_end = number in (1, len(lesson.scenes))
-        fits(page, f"{number}: {scene.title}", (PROJECTOR, LAPTOP) if is_end else (LAPTOP,))
+        # A projector has more room than a laptop: it is enough to look at both ends of a lesson there, and at pictures
+        # whose height is measured.
+        pictures = LEAST.get((name, number))
+        sizes = (PROJECTOR, LAPTOP) if pictures or number in (1, len(lesson.scenes)) else (LAPTOP,)
+        fits(page, f"{number}: {scene.title}", sizes, pictures)
         named: list[list[bool]] = []
         if scene.question:
             names_what_is_there(page, scene.asked, f"{number}, asked")

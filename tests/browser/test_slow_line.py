@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from attnviz.serving.arrays import PATH as ARRAYS
 from tests.browser.apps.explored import Explored
 from tests.browser.board import matrix
+from tests.browser.contexts import TIMEOUT_MS
 from tests.browser.line import Line, held_line
-from tests.browser.settle import in_the_end, settled
+from tests.browser.settle import LISTEN, in_the_end, settled
 
 
 def press_before_the_answers(page: Page, url: str, *keys: str) -> None:
@@ -166,3 +168,49 @@ def test_settings_that_close_before_the_response_to_back_bring_nothing_into_its_
     line.release()
     assert urlsplit(page.url).query == link
     assert page.locator(".st-key-pane_A button").first.locator("p").inner_text() == shown
+
+
+FORBIDDEN = "Storage.prototype.setItem = () => { throw new DOMException('no storage here', 'SecurityError'); };"
+
+
+@pytest.fixture
+def lossy(browser: Browser) -> Iterator[Page]:
+    """A page that may have uncaught errors: Streamlit's own error when it loses a page is one."""
+    with browser.new_context() as context:
+        context.set_default_timeout(TIMEOUT_MS)
+        context.add_init_script(LISTEN)
+        yield context.new_page()
+
+
+def test_a_page_that_streamlit_has_lost_is_loaded_again_but_not_without_end(lossy: Page, app_url: str) -> None:
+    line = Line(lossy)
+    lossy.goto(f"{app_url}/?step=scores&text=one+two+three&head=1")
+    settled(lossy)
+    with lossy.expect_navigation():
+        line.break_the_page()
+    settled(lossy)
+    assert matrix(lossy, "scores").shape == (3, 3)
+    assert urlsplit(lossy.url).query == "text=one+two+three&head=1"
+    # As if that had been a moment ago, however slow this machine is.
+    assert lossy.evaluate("""() => {
+      const isKept = Number(sessionStorage.getItem("attnviz-reloaded")) > 0;
+      sessionStorage.setItem("attnviz-reloaded", String(Date.now() + 600_000));
+      return isKept;
+    }""")
+    line.break_the_page()
+    stays_empty(lossy)
+
+
+def test_a_page_that_can_keep_nothing_is_not_loaded_again(lossy: Page, app_url: str) -> None:
+    lossy.add_init_script(FORBIDDEN)
+    line = Line(lossy)
+    lossy.goto(f"{app_url}/?step=scores")
+    settled(lossy)
+    line.break_the_page()
+    stays_empty(lossy)
+
+
+def stays_empty(page: Page) -> None:
+    expect(page.get_by_test_id("stApp")).to_have_count(0)
+    page.wait_for_timeout(500)
+    assert page.get_by_test_id("stApp").count() == 0

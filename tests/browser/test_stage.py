@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
@@ -18,12 +17,16 @@ from tests.browser.settle import frames, in_the_end, settled
 from tests.loaded import built_in_model
 from tests.toy import run_block
 
-Contexts = Callable[..., BrowserContext]
 TEXT = "The animal didn't cross the street because it was too tired."
 LONG = " ".join(f"word{i}" for i in range(64))
 
 
-def toy_head(text: str = TEXT, **config: bool) -> torch.Tensor:
+@pytest.fixture
+def page(one_page: Page) -> Page:
+    return one_page
+
+
+def toy_head(text: str = TEXT, **config: int) -> torch.Tensor:
     return run_block(WordTokenizer().tokenize(text).ids, ToyConfig(**config)).layer(0).head(0)
 
 
@@ -126,10 +129,10 @@ def test_the_wheel_zooms_with_ctrl_and_a_drag_scrolls_without_pinning(page: Page
 def test_a_screen_reader_finds_each_matrix_in_rows_of_words_and_not_the_row_that_is_guessed(
     page: Page, app_url: str
 ) -> None:
-    InspectorPage.open(page, app_url, step="weights", predict=1, q=2)
+    InspectorPage.open(page, app_url, step="weights", predict=1, q=2, seed=1)
     rows = page.get_by_role("list", name=re.compile("^weights.*, rows: query \\(from\\)$")).get_by_role("listitem")
     expect(rows).to_have_count(11)
-    weights, words = toy_head().weights, WordTokenizer().tokenize(TEXT).labels
+    weights, words = toy_head(seed=1).weights, WordTokenizer().tokenize(TEXT).labels
 
     def said(row: int) -> str:
         most = int(weights[row].argmax())
@@ -146,6 +149,7 @@ def test_a_screen_reader_finds_each_matrix_in_rows_of_words_and_not_the_row_that
     expect(rows).to_have_count(0)
     expect(masked).to_have_count(11)
     assert page.evaluate("() => document.documentElement.scrollHeight <= innerHeight")
+    page.get_by_role("button", name="Show all matrices").press("Enter")
 
 
 def test_a_guess_is_covered_and_revealed_by_cells_and_rows_and_the_next_row_anew(page: Page, app_url: str) -> None:
@@ -237,8 +241,8 @@ def test_stepping_back_plays_the_morph_reversed(page: Page, app_url: str) -> Non
     assert moments == sorted(moments)
 
 
-def test_reduced_motion_has_no_transitions(app_url: str, new_context: Contexts) -> None:
-    page = new_context(reduced_motion="reduce").new_page()
+def test_reduced_motion_has_no_transitions(page: Page, app_url: str) -> None:
+    page.emulate_media(reduced_motion="reduce")
     InspectorPage.open(page, app_url, step="scores")
     page.evaluate("(css) => { deepFind(css).attnviz.morph.start = () => { window.moved = true } }", BOARD)
     page.get_by_role("radio", name="Scaled").click()
@@ -258,8 +262,9 @@ def test_a_word_of_200_letters_is_shortened_in_the_picture_and_whole_on_hover(pa
     assert word in (inspector.panel.get_by_role("heading").text_content() or "")
 
 
-def test_a_tap_pins_on_a_phone(app_url: str, new_context: Contexts) -> None:
-    page = new_context(viewport={"width": 390, "height": 844}, has_touch=True).new_page()
+def test_a_tap_pins_on_a_phone(one_touch_page: Page, app_url: str) -> None:
+    page = one_touch_page
+    page.set_viewport_size({"width": 390, "height": 844})
     inspector = InspectorPage.open(page, app_url, step="weights")
     page.touchscreen.tap(*inspector.at("weights", 6, 3))
     page.wait_for_url(re.compile("q=6&k=3"))
@@ -330,9 +335,9 @@ PLACES = """(css) => Object.fromEntries(
 
 
 def test_a_phone_stacks_the_matrices_with_their_numbers_and_a_wide_window_sets_them_side_by_side(
-    new_context: Contexts, app_url: str
+    page: Page, app_url: str
 ) -> None:
-    page = new_context(viewport={"width": 390, "height": 844}).new_page()
+    page.set_viewport_size({"width": 390, "height": 844})
     InspectorPage.open(page, app_url, step="weights", q=3, k=1)
     for narrow, width in ((True, 390), (False, 1280), (True, 400), (False, 1920)):
         page.set_viewport_size({"width": width, "height": 844})

@@ -320,23 +320,3 @@ def check_view(page: Page, expected: View) -> None:
     assert found[1] == expected[1]
     np.testing.assert_array_equal(found[2], expected[2])
     assert found[3] == expected[3]
-
-
-def test_the_sentence_shows_the_typed_words_and_a_table_their_tokens(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/?source=pretrained&text=Zürich%20sleeps&step=tokens")
-    settled(page)
-    model = built_in_model()
-    tokens = model.trace("Zürich sleeps").query_tokens("encoder")
-    expect(page.locator(".walk .word bdi")).to_have_text(["[CLS]", "Zürich", "sleeps", "[SEP]"])
-    rows = page.locator(".walk .tokens table tr").evaluate_all(
-        "all => all.map((row) => [...row.cells].map((cell) => cell.textContent))"
-    )
-    assert rows[0] == ["position", "token", "id", "stands for", "characters"]
-    assert [row[:3] for row in rows[1:]] == [
-        [str(i), label, str(token)] for i, (label, token) in enumerate(zip(tokens.labels, tokens.ids, strict=True))
-    ]
-    assert rows[1][3:] == ["added", "–"]
-    covered = [row[3].strip('"') for row in rows[2:-1]]
-    assert "".join(covered) == "Zürichsleeps"
-    assert rows[-2][3:] == ['"sleeps"', "7 to 12"]
-    expect(page.locator(BOARD)).to_be_hidden()

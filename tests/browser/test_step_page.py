@@ -29,6 +29,11 @@ PHONE = {"width": 390, "height": 844}
 Contexts = Callable[..., BrowserContext]
 
 
+@pytest.fixture
+def page(one_page: Page) -> Page:
+    return one_page
+
+
 def go(page: Page, url: str, **link: str | int) -> Page:
     """Open the page by a link; without one, on the toy with all defaults."""
     page.goto(f"{url}/?{urlencode(link or {'source': 'toy'})}")
@@ -205,9 +210,9 @@ def test_the_picture_downloads_as_svg_without_the_network(page: Page, app_url: s
 
 
 def test_no_formula_is_cut_and_on_a_phone_the_page_scrolls_as_a_whole_and_a_chart_sideways(
-    still_page: Page, app_url: str
+    page: Page, app_url: str
 ) -> None:
-    page = still_page
+    page.emulate_media(reduced_motion="reduce")
     for source, steps in (({"qkv": "positions"}, ("qkv", "scores", "output")), ({"source": "pretrained"}, ("qkv",))):
         go(page, app_url, step="concat", **source)
         for size in ({"width": 1280, "height": 720}, PHONE):
@@ -234,7 +239,8 @@ def test_no_formula_is_cut_and_on_a_phone_the_page_scrolls_as_a_whole_and_a_char
     expect(graph.locator(".gtitle, .annotation-text").first).to_be_visible()
 
 
-def test_each_change_of_page_is_one_step_of_the_back_button(page: Page, app_url: str) -> None:
+def test_each_change_of_page_is_one_step_of_the_back_button(new_context: Contexts, app_url: str) -> None:
+    page = new_context().new_page()  # the browser counts 50 entries at most
     page.goto(f"{app_url}/averages?text=one+two&seed=5&way=data")
     settled(page)
     before = page.evaluate("history.length")

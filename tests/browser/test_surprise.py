@@ -51,6 +51,10 @@ def test_surprise_shows_the_number_that_torch_computes(page: Page, app_url: str)
         seen.append((layer, head))
     assert seen[0] == ("3", "1")
     assert seen[1] != seen[0]
+    page.get_by_role("radio", name="Weights").click()
+    settled(page)
+    (pinned,) = re.findall(r"[?&]q=(\d+)", page.url)
+    expect(page.locator(".walk .fact")).to_contain_text(f"row {pinned}, ")
 
 
 def test_on_a_phone_what_it_says_is_seen(new_context: Contexts, app_url: str) -> None:

@@ -15,8 +15,8 @@ from attnviz.training.plan import build
 from attnviz.training.series import BLOCK, SERIES
 from attnviz.training.text.corpus import built_in
 from attnviz.training.text.subject import Text, validation_loss
-from attnviz.ui.train.facts import built_in_facts
 from attnviz.ui.train.plans import stage_plan_of
+from attnviz.ui.train.text import built_in_facts
 from tests.browser.settle import in_the_end, settled
 
 STEPS = 30

@@ -26,6 +26,11 @@ TEXT = "The animal didn't cross the street because it was too tired."
 LAYERS = 3
 
 
+@pytest.fixture
+def page(one_page: Page) -> Page:
+    return one_page
+
+
 @pytest.fixture(scope="module")
 def trace() -> Trace:
     return built_in_model().trace(TEXT)
@@ -48,7 +53,8 @@ def weights(layer: LayerTrace, head: int) -> torch.Tensor:
     return F.softmax(query @ key.T / query.shape[1] ** 0.5, -1)
 
 
-def test_a_walk_stays_sharp_when_the_window_moves_to_a_denser_screen(page: Page, walks: WalkPage) -> None:
+def test_a_walk_stays_sharp_when_the_window_moves_to_a_denser_screen(new_context: Contexts, walks: WalkPage) -> None:
+    page = new_context().new_page()
     page.add_init_script(SCREENS)
     WalkView.open(page, walks.url, step="weights")
     densities = """() => [...document.querySelectorAll('.walk canvas')]
@@ -83,21 +89,6 @@ def test_steps_are_painted_in_the_frame_of_the_click_and_ask_for_nothing(page: P
     assert view.painted == ["output", "1", "3"]
     assert requests == []
     assert view.changes == [{"step": name} for name in list(STEPS)[2:]]
-
-
-def test_every_matrix_is_torchs(page: Page, walks: WalkPage, trace: Trace) -> None:
-    layer = trace.layer(1)
-    view = WalkView.open(page, walks.url, step="scores", layer=1, head=3)
-    query, key = layer.query[3].double(), layer.key[3].double()
-    np.testing.assert_allclose(view.matrix("scores"), (query @ key.T).numpy(), rtol=1e-5)
-    view.step("Weights")
-    np.testing.assert_allclose(view.matrix("weights"), weights(layer, 3).numpy(), atol=1e-6)
-    view.step("Output")
-    outputs = torch.cat([weights(layer, h) @ layer.value[h].double() for h in range(layer.heads)], -1)
-    np.testing.assert_allclose(view.matrix("concat"), outputs.numpy(), atol=1e-5)
-    expected = layer.output()
-    assert expected is not None
-    np.testing.assert_allclose(view.matrix("output"), expected.numpy(), atol=1e-5)
 
 
 def test_a_cell_is_followed_and_pinned(page: Page, walks: WalkPage, trace: Trace) -> None:
@@ -266,12 +257,24 @@ def test_the_menu_opens_by_key_and_by_pointer_and_is_left_by_escape_and_by_a_cli
     assert page.locator(".inspector .fields").evaluate_all(opacity) == ["1"]
 
 
-def test_the_tokens_are_text(page: Page, walks: WalkPage) -> None:
-    WalkView.open(page, walks.url)
-    expect(page.locator(".walk .word bdi").nth(2)).to_have_text("animal")
-    page.get_by_text("Tokens and their ids").click()
-    expect(page.get_by_role("row").nth(3)).to_have_text('2animal4111"animal"4 to 9')
-    expect(page.get_by_role("row")).to_have_count(17)
+def test_the_sentence_shows_the_typed_words_and_a_table_their_tokens(page: Page) -> None:
+    trace = built_in_model().trace("Zürich sleeps")
+    tokens = trace.query_tokens("encoder")
+    with serving(WalkPage({0: document(trace, 0)})) as walks:
+        WalkView.open(page, walks.url, step="tokens")
+        expect(page.locator(".walk .word bdi")).to_have_text(["[CLS]", "Zürich", "sleeps", "[SEP]"])
+        page.get_by_text("Tokens and their ids").click()
+        texts = "all => all.map((row) => [...row.cells].map((cell) => cell.textContent))"
+        rows = page.get_by_role("row").evaluate_all(texts)
+    assert rows[0] == ["position", "token", "id", "stands for", "characters"]
+    assert [row[:3] for row in rows[1:]] == [
+        [str(i), label, str(token)] for i, (label, token) in enumerate(zip(tokens.labels, tokens.ids, strict=True))
+    ]
+    assert rows[1][3:] == ["added", "–"]
+    covered = [row[3].strip('"') for row in rows[2:-1]]
+    assert "".join(covered) == "Zürichsleeps"
+    assert rows[-2][3:] == ['"sleeps"', "7 to 12"]
+    expect(page.locator(".walk .attnviz-board")).to_be_hidden()
     expect(page.get_by_role("region", name="Arithmetic of one cell")).to_be_hidden()
 
 

@@ -35,6 +35,12 @@ Contexts = Callable[..., BrowserContext]
 LAYER, HEAD, Q, K = 3, 1, 11, 5
 STEPS = ["tokens", "embeddings", "qkv", "scores", "scaled", "masked", "weights", "head_outputs", "concat", "output"]
 
+
+@pytest.fixture
+def page(one_page: Page) -> Page:
+    return one_page
+
+
 CAPTIONS = f"""
   {BYTES}
   const {{ read }} = await import("{CORE}/document.ts");
@@ -245,8 +251,8 @@ def test_what_the_user_does_pauses_it(page: Page, walks: WalkPage) -> None:
     assert not page.evaluate("walk.playing.isPlaying")
 
 
-def test_without_motion_it_is_a_walk_of_stills_with_next(new_context: Contexts, walks: WalkPage) -> None:
-    page = new_context(reduced_motion="reduce").new_page()
+def test_without_motion_it_is_a_walk_of_stills_with_next(page: Page, walks: WalkPage) -> None:
+    page.emulate_media(reduced_motion="reduce")
     view = WalkView.open(page, walks.url, layer=LAYER, head=HEAD)
     page.get_by_role("button", name="Play the walk").click()
     bar = Bar(page)
@@ -272,7 +278,8 @@ def test_a_row_that_is_guessed_is_not_given_away(page: Page, walks: WalkPage) ->
     expect(page.get_by_role("button", name="Play the walk")).to_be_visible()
 
 
-def test_a_bare_address_plays_from_the_first_view_and_stops_at_a_true_link(page: Page, app_url: str) -> None:
+def test_a_bare_address_plays_from_the_first_view_and_stops_at_a_true_link(new_context: Contexts, app_url: str) -> None:
+    page = new_context().new_page()
     page.goto(app_url)
     settled(page)
     page.get_by_role("region", name="What this is").get_by_role("button", name="Play the walk").click()
@@ -357,7 +364,7 @@ FILM = """async ([kind, speed]) => {
   const { pairOf } = await import("/frontend/walk/row_words.ts");
   if (kind === "video" && !(await canFilm())) return null;
   const all = await walkAnimation(walk, { theme: "light" });
-  // The same walk, faster: a video of all of it would take the test too long.
+  // The same walk, faster: a file of all of it would take the test too long.
   const animation = { ...all, ms: all.ms / speed };
   const said = [];
   const words = { title: "Walk of “the”", caption: "Rows → columns." };
@@ -406,18 +413,18 @@ def small() -> Iterator[WalkPage]:
 
 def test_the_walk_is_a_gif_for_slides(page: Page, small: WalkPage) -> None:
     view = WalkView.open(page, small.url)
-    made = page.evaluate(FILM, ["gif", 8])
-    assert (made["boards"], view.changes) == (1, [])  # the page is as it was
-    data = b64decode(made["file"])
-    assert 100_000 < len(data) < 8_000_000 / 3
+    film = page.evaluate(FILM, ["gif", 16])
+    assert (film["boards"], view.changes) == (1, [])  # the page is as it was
+    data = b64decode(film["file"])
+    assert 50_000 < len(data) < 8_000_000 / 6
     with Image.open(io.BytesIO(data)) as gif:
         assert gif.size == (1280, 720)
         assert gif.info["comment"].decode() == "Walk of “the”\nRows → columns."
         found = [(frame.info["duration"], np.asarray(frame.convert("RGB"))) for frame in ImageSequence.Iterator(gif)]
-    assert sum(duration for duration, _ in found) == pytest.approx(made["ms"] / 8 + 2500, abs=500)
-    assert 50 < len(found) <= made["ms"] / 8 / 100 + 2
-    assert np.abs(found[-1][1].astype(int) - picture(made["ends"][-1])).mean() < 2
-    assert np.abs(picture(made["ends"][0]) - picture(made["ends"][1])).mean() > 2  # another step
+    assert sum(duration for duration, _ in found) == pytest.approx(film["ms"] / 16 + 2500, abs=500)
+    assert 25 < len(found) <= film["ms"] / 16 / 100 + 2
+    assert np.abs(found[-1][1].astype(int) - picture(film["ends"][-1])).mean() < 2
+    assert np.abs(picture(film["ends"][0]) - picture(film["ends"][1])).mean() > 2  # another step
 
 
 def test_a_long_gif_has_four_frames_a_second(run: Run) -> None:
@@ -454,22 +461,22 @@ SEEN = """async (times) => {
 
 def test_the_walk_is_a_video_where_the_browser_can_encode_one(page: Page, small: WalkPage) -> None:
     WalkView.open(page, small.url)
-    made = page.evaluate(FILM, ["video", 8])
-    assert made is not None, "this Chromium encodes VP8"
-    data = b64decode(made["file"])
+    film = page.evaluate(FILM, ["video", 8])
+    assert film is not None, "this Chromium encodes VP8"
+    data = b64decode(film["file"])
     assert data[:4] == b"\x1a\x45\xdf\xa3"
-    assert made["said"] == sorted(made["said"])
-    seconds = made["ms"] / 8 / 1000
-    shown = page.evaluate(SEEN, [t * seconds for t in made["times"]])
+    assert film["said"] == sorted(film["said"])
+    seconds = film["ms"] / 8 / 1000
+    shown = page.evaluate(SEEN, [t * seconds for t in film["times"]])
     assert shown["size"] == [1280, 720]
     assert shown["s"] == pytest.approx(seconds + 2.5, abs=0.2)
     seen = [picture(frame) for frame in shown["seen"]]
-    for frame, drawn in zip(seen, made["ends"], strict=True):
+    for frame, drawn in zip(seen, film["ends"], strict=True):
         assert np.abs(frame - picture(drawn)).mean() < 6
     assert np.abs(seen[0] - seen[1]).mean() > 2  # another step
-    for caption, written in zip(made["captions"], made["written"], strict=False):
+    for caption, written in zip(film["captions"], film["written"], strict=False):
         assert caption and caption in "".join(written)
-    assert {AXIS_TITLE["query"], AXIS_TITLE["key"]} <= {text for written in made["written"] for text in written}
+    assert {AXIS_TITLE["query"], AXIS_TITLE["key"]} <= {text for written in film["written"] for text in written}
     title, caption = (text.encode() for text in ("Walk of “the”", "Rows → columns."))
     assert element(b"\x7b\xa9", title) in data and element(b"\x44\x87", caption) in data
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from attnviz.export.web import iframe
 from attnviz.figures.style import AXIS_TITLE
@@ -24,12 +24,18 @@ WALK = ".walk .attnviz-board"
 COMPARE = ".compare .attnviz-board"
 
 
+def names_its_axes(page: Page, board: str, panel: str) -> None:
+    """A page says what the rows and the columns of its matrix are."""
+    assert {AXIS_TITLE["query"], AXIS_TITLE["key"]} <= set(painted(page, panel, board)["all"])
+
+
 def test_a_comparison_opens_from_the_disk_with_the_numbers_of_the_model(new_context: Contexts, tmp_path: Path) -> None:
     link = f"http://localhost/compare?text={TEXT}&source=pretrained&head=2&b_layer=3&b_head=1&q=11&k=5"
     file = exported(tmp_path, link)
     assert file.stat().st_size < 200_000
     page = new_context(offline=True).new_page()
     assert opened(page, file) == [file.as_uri()]
+    names_its_axes(page, COMPARE, "a")
     trace = built_in_model().trace(TEXT)
     a, b = trace.attentions(0)[2].numpy(), trace.attentions(3)[1].numpy()
     for name, wanted in (("a", a), ("b", b), ("difference", a - b)):
@@ -49,6 +55,7 @@ def test_a_walk_goes_through_all_steps_and_heads_of_its_layer_without_a_network(
     file = exported(tmp_path, link)
     page = new_context(offline=True).new_page()
     assert opened(page, file) == [file.as_uri()]
+    names_its_axes(page, WALK, "weights")
     attentions = built_in_model().trace(TEXT).attentions(3).numpy()
     np.testing.assert_allclose(matrix(page, "weights", WALK), attentions[1], rtol=0, atol=1e-6)
     expect(page.get_by_role("region", name="Arithmetic of one cell")).to_contain_text(f"{attentions[1, 11, 5]:.4f}")
@@ -66,20 +73,6 @@ def test_a_walk_goes_through_all_steps_and_heads_of_its_layer_without_a_network(
     page.reload()
     page.wait_for_selector("[data-painted][data-step=scores][data-head='2']")
     assert page.locator("html").get_attribute("class") == "lecture"
-
-
-@pytest.mark.parametrize(
-    ("path", "board", "panel"),
-    [("/?step=weights&source=pretrained", WALK, "weights"), ("/compare?source=pretrained&b_head=1", COMPARE, "a"),
-     ("/heads?layer=3&head=1", ".explorer .attnviz-board", "layer 3 · head 1")],
-)  # fmt: skip
-def test_a_page_says_what_rows_and_columns_are(
-    new_context: Contexts, tmp_path: Path, path: str, board: str, panel: str
-) -> None:
-    page = new_context(offline=True).new_page()
-    opened(page, exported(tmp_path, f"http://localhost{path}&text={TEXT}"))
-    said = set(painted(page, panel, board)["all"])
-    assert {AXIS_TITLE["query"], AXIS_TITLE["key"]} <= said
 
 
 def test_a_page_follows_the_theme_and_takes_the_width_that_it_is_given(new_context: Contexts, tmp_path: Path) -> None:
@@ -123,11 +116,13 @@ ATTEMPTS = """async (kinds) => {
 }"""
 
 
-@pytest.mark.parametrize("path", ["compare?source=pretrained&b_head=1", "heads?head=1", "averages?way=data"])
+@pytest.mark.parametrize("path", ["compare?source=pretrained&b_head=1", "heads?layer=3&head=1", "averages?way=data"])
 def test_the_page_lets_nothing_out_and_nothing_else_run(new_context: Contexts, tmp_path: Path, path: str) -> None:
     file = exported(tmp_path, f"http://localhost/{path}&text={TEXT}")
     page = new_context().new_page()
     opened(page, file)
+    if path.startswith("heads"):
+        names_its_axes(page, ".explorer .attnviz-board", "layer 3 · head 1")
     asked: list[str] = []
     stopped: list[tuple[str, str | None]] = []
     page.on("request", lambda request: asked.append(request.url))

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import psutil
 import pytest
 
-from tests.browser.server import free_port, launch
+from tests.browser.server import Server, free_port, launch
 
 PIDFD_GETFD = 438
 """The number of the system call, the same on every architecture of Linux"""
@@ -37,32 +37,36 @@ def socket_of(process: int, descriptor: int) -> socket.socket:
     return socket.socket(fileno=found)
 
 
-@pytest.mark.parametrize(
-    "command",
-    [("streamlit", "run", "app.py", "--server.headless", "true", "--server.port"), ("attnviz", "serve", "--port")],
-    ids=["streamlit run", "attnviz serve"],
-)
-def test_the_servers_side_of_a_connection_sends_at_once(command: tuple[str, ...]) -> None:
+def check_socket(server: Server) -> None:
+    """Open a connection, and look at the server's side of it."""
+    client = http.client.HTTPConnection("127.0.0.1", urlsplit(server.url).port or 0)
+    client.request("GET", "/_stcore/health")
+    client.getresponse().read()
+    ours = client.sock.getsockname()[1]
+    (accepted,) = [
+        connection
+        for connection in psutil.Process(server.process.pid).net_connections("tcp")
+        if connection.raddr and connection.raddr.port == ours
+    ]
+    try:
+        theirs = socket_of(server.process.pid, accepted.fd)
+    except OSError as error:
+        pytest.skip(f"this system does not let a process look at another's sockets: {error}")
+    with theirs:
+        assert theirs.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    client.close()
+
+
+def test_the_side_of_attnviz_serve_sends_at_once(served: Server) -> None:
+    check_socket(served)
+
+
+def test_the_side_of_streamlit_run_sends_at_once() -> None:
     port = free_port()
-    server = launch([*command, str(port)], port)
+    server = launch(["streamlit", "run", "app.py", "--server.headless", "true", "--server.port", str(port)], port)
     try:
         server.wait()
-        client = http.client.HTTPConnection("127.0.0.1", urlsplit(server.url).port or 0)
-        client.request("GET", "/_stcore/health")
-        client.getresponse().read()
-        ours = client.sock.getsockname()[1]
-        (accepted,) = [
-            connection
-            for connection in psutil.Process(server.process.pid).net_connections("tcp")
-            if connection.raddr and connection.raddr.port == ours
-        ]
-        try:
-            theirs = socket_of(server.process.pid, accepted.fd)
-        except OSError as error:
-            pytest.skip(f"this system does not let a process look at another's sockets: {error}")
-        with theirs:
-            assert theirs.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
-        client.close()
+        check_socket(server)
     finally:
         server.stop()
         server.log.unlink()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from ast import literal_eval
 from base64 import b64decode
+from collections.abc import Callable, Iterator
 from io import BytesIO
 from pathlib import Path
 
@@ -12,15 +14,19 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from tests.examples import NOTEBOOKS, ROOT, run
+from tests.examples import NOTEBOOKS, ROOT, kernel
 
 NUMBER = re.compile(r"\d+(?:\.\d+)?")
 
 
 def texts_and_pictures(notebook: nbformat.NotebookNode) -> tuple[list[str], list[bytes]]:
-    """Return what the cells print and the texts of their results, in order, and the pictures."""
-    outputs = [output for cell in notebook.cells for output in cell.get("outputs", ())]
-    texts = [output.get("text") or output["data"]["text/plain"] for output in outputs]
+    """Return what each cell prints with the texts of its results, and the pictures.
+
+    What a cell prints comes in as many pieces as it takes the kernel, which is slow on a busy machine.
+    """
+    of_cells = [cell.get("outputs", ()) for cell in notebook.cells]
+    texts = ["".join(output.get("text") or output["data"]["text/plain"] for output in one) for one in of_cells]
+    outputs = [output for one in of_cells for output in one]
     return texts, [
         b64decode(output["data"]["image/png"]) for output in outputs if "image/png" in output.get("data", {})
     ]
@@ -30,8 +36,17 @@ def pixels(picture: bytes) -> np.ndarray:
     return np.asarray(Image.open(BytesIO(picture)).convert("RGB"), np.int16)
 
 
+@pytest.fixture(scope="module")
+def run() -> Iterator[Callable[[Path], nbformat.NotebookNode]]:
+    """Run each notebook in the same kernel, which imports torch once."""
+    with kernel() as run_in_it:
+        yield run_in_it
+
+
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_the_outputs_that_a_notebook_keeps_are_those_of_a_run(path: Path) -> None:
+def test_the_outputs_that_a_notebook_keeps_are_those_of_a_run(
+    run: Callable[[Path], nbformat.NotebookNode], path: Path
+) -> None:
     """Texts to the letter, and numbers to 2 in the last digit that is printed: processors differ in last bits."""
     (kept_texts, kept_pictures), (texts, pictures) = map(
         texts_and_pictures, (nbformat.read(path, as_version=4), run(path))
@@ -46,6 +61,31 @@ def test_the_outputs_that_a_notebook_keeps_are_those_of_a_run(path: Path) -> Non
     for picture, kept_picture in zip(map(pixels, pictures), map(pixels, kept_pictures), strict=True):
         assert picture.shape == kept_picture.shape, again
         assert np.abs(picture - kept_picture).mean() < 1, again
+
+
+def test_a_notebook_gets_no_random_state_and_no_warning_that_was_given_from_the_one_before(
+    run: Callable[[Path], nbformat.NotebookNode], tmp_path: Path
+) -> None:
+    """A module warns once of the same, however often it is asked; what is drawn after a seed is always the same."""
+    cells = {
+        "before": "import random, numpy, torch\n"
+                  "numpy.random.seed(0), torch.manual_seed(0), random.seed(0)",
+        "after": "import random, numpy, torch\n"
+                 "float(numpy.random.rand()), torch.rand(1).item(), random.random()",
+        "warns": "import random, warnings\n"
+                 "warnings.warn_explicit('said once', UserWarning, 'a', 1, registry=vars(random).setdefault('_', {}))",
+    }  # fmt: skip
+    for name, source in cells.items():
+        nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source)]), tmp_path / name)
+    drawn: list[tuple[float, ...]] = []
+    for _ in range(2):
+        run(tmp_path / "before")
+        ((text,), _) = texts_and_pictures(run(tmp_path / "after"))
+        drawn.append(literal_eval(text))
+    assert [one for one, other in zip(*drawn, strict=True) if one == other] == []
+    for _ in range(2):
+        ((text,), _) = texts_and_pictures(run(tmp_path / "warns"))
+        assert "said once" in text
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -17,7 +17,7 @@ from attnviz.attention import Mask
 from attnviz.pretrained import load
 from attnviz.reprs import ArraysSize, ShortRepr
 from attnviz.tokens import CharVocab
-from attnviz.toy.block import Toy, average_past
+from attnviz.toy.block import Toy
 from attnviz.toy.config import ToyConfig
 
 TEXT = "The animal didn't cross the street because it was too tired."
@@ -39,7 +39,7 @@ def test_values_say_names_and_shapes() -> None:
     assert repr(layer) == f"LayerTrace(12 heads, {n} x {n} tokens, head_size 32, mask none)"
     weights = "BlockWeights(384 to 1536 and back, gelu)"
     assert repr(trace.block(0)) == f"Block(attention {layer!r}, after_attention, weights {weights})"
-    assert repr(layer.output_projection) == "OutputProjection(weight (384, 384), bias (384,))"
+    assert repr(layer.output_projection) == "LinearMap(weight (384, 384), bias (384,))"
     assert repr(Mask.causal(3)) == "Mask(kind 'causal', cells (3, 3), value -inf, fills 'scaled')"
     cells = "".join(f", {name} ({n}, {n})" for name in ("scaled", "masked", "weights"))
     wide = f"query ({n}, 32), key ({n}, 32), value ({n}, 32), scale 0.1768"
@@ -57,7 +57,7 @@ def values() -> Iterator[Any]:
         yield from (model, trace, trace.tokens, trace.layer(0), trace.block(0), trace.block(0).steps(), walk)
         yield from (walk.steps, run, run.calls[0], model.blocks[0], trace.layer(0).output_projection)
         yield from (trace.layer(0).projections or {}).values()
-        yield from (Mask.causal(600), average_past(torch.zeros(9, 2)), model.description)
+        yield from (Mask.causal(600), model.description)
 
 
 def test_every_repr_is_one_short_line() -> None:

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import os
 import re
-import subprocess
-import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import fields
@@ -16,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from attnviz.settings import LIMITS, PUBLIC, Settings, SettingsError, read, settings, use
+from tests.scripts import run_alone
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -194,7 +192,7 @@ def test_no_module_reads_settings_or_the_environment_when_it_is_imported() -> No
     assert {str(file.relative_to(ROOT)): lines for file in files if (lines := settings_read(file.read_text()))} == {}
 
 
-def test_importing_everything_leaves_the_settings_unread() -> None:
+def test_importing_everything_leaves_the_settings_unread(monkeypatch: pytest.MonkeyPatch) -> None:
     """With settings that can't be read, each module is imported, and only then is there an error."""
     code = (
         "import importlib, pkgutil, attnviz\n"
@@ -204,10 +202,8 @@ def test_importing_everything_leaves_the_settings_unread() -> None:
         "from attnviz.settings import SettingsError, settings\n"
         "try:\n    settings()\nexcept SettingsError as error:\n    print(error)\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], check=False, capture_output=True, text=True, cwd=ROOT,
-        env={**os.environ, "ATTNVIZ_SESSIONS": "many"},
-    )  # fmt: skip
+    monkeypatch.setenv("ATTNVIZ_SESSIONS", "many")
+    done = run_alone(code, cwd=ROOT, on_warning="ignore", has_attnviz=True)
     assert done.returncode == 0, done.stderr
     assert done.stdout == "ATTNVIZ_SESSIONS=many: expected a whole number from 0 to 100000.\n"
 

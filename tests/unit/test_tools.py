@@ -51,6 +51,8 @@ def test_it_runs_as_in_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.
     assert (tmp_path / "b").exists()
     assert run_alone("import builtins\nbuiltins.left = 1", cwd=tmp_path).returncode == 0
     assert run_alone("print(left)", cwd=tmp_path).stderr.endswith("NameError: name 'left' is not defined\n")
+    ours = run_alone("import attnviz\nprint(attnviz.__file__)", cwd=tmp_path, has_attnviz=True)
+    assert ours.stdout == f"{ROOT / 'attnviz' / '__init__.py'}\n"
 
 
 def test_a_run_that_takes_too_long_ends_and_the_next_begins_anew(tmp_path: Path) -> None:

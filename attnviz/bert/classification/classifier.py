@@ -16,8 +16,7 @@ from attnviz.bert.classification.examples import Examples
 from attnviz.bert.encoding import hidden_states
 from attnviz.reprs import ArraysSize, ShortRepr
 from attnviz.toy.language.config import LinearConfig
-from attnviz.training.labelled import LabelledVectors
-from attnviz.training.plan import Plan
+from attnviz.training.plan import LabelledVectors, Plan
 from attnviz.training.settings import VECTORS, TrainingSettings
 
 if TYPE_CHECKING:

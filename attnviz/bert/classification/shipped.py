@@ -94,7 +94,11 @@ class Card:
         """Return the card from plain values."""
         entries = {field.name: value[field.name] for field in fields(cls)}
         seeds = tuple(
-            SeedResult(seed["seed"], Share(**seed["classifier"]), Baselines(*map(_share, seed["baselines"].values())))
+            SeedResult(
+                seed["seed"],
+                Share(**seed["classifier"]),
+                Baselines(**{name: Share(**share) for name, share in seed["baselines"].items()}),
+            )
             for seed in entries["seeds"]
         )
         plan = Plan.from_json(entries["plan"])
@@ -129,10 +133,6 @@ class Shipped(ShortRepr):
     def baselines(self) -> Baselines:
         """The results of both baselines on the same texts."""
         return next(result.baselines for result in self.card.seeds if result.seed == self.card.seed)
-
-
-def _share(value: Mapping[str, int]) -> Share:
-    return Share(**value)
 
 
 @cache

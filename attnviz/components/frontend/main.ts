@@ -3,6 +3,7 @@
 import { element } from "./core/dom.ts";
 import { mounting } from "./page/mounting.ts";
 import type { Make } from "./page/mounting.ts";
+import { reloadWhenLost } from "./page/recovery.ts";
 
 const SERVER = import.meta.url.split("/_stcore/")[0];
 
@@ -46,5 +47,7 @@ function isolated(parent: HTMLElement) {
   parent.append(host);
   return host.attachShadow({ mode: "open" }) as HTMLElement & ShadowRoot;
 }
+
+reloadWhenLost();
 
 export default mounting(make, SERVER);

@@ -10,7 +10,7 @@ import json
 import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -19,6 +19,7 @@ from attnviz.figures.style import ROWS_AND_COLUMNS
 from attnviz.formatting import power_of_ten
 from attnviz.steps import OF_HEAD
 from attnviz.trace.layer import LayerTrace
+from attnviz.trace.matrices import find_matrix
 from attnviz.trace.walk import Walk
 
 CORNER = 6
@@ -35,15 +36,9 @@ class Cell:
     text: str
 
 
-class Recipe(Protocol):
-    """Code that computes query, key and value."""
-
-    def cells(self, walk: Walk) -> tuple[Cell, ...]:
-        """Return the cells that define the inputs of `COMPUTE`.
-
-        These are `x` (Tq, C) or None, `query`, `key`, `value` (H, T, D), `scale`, `mask` (bool, float or None), `W_O`
-        (H·D, C) and `b_O` (C) or None.
-        """
+def section(title: str, *codes: str) -> tuple[Cell, ...]:
+    """Return a heading and the code below it, a cell for each."""
+    return (Cell("markdown", f"## {title}"), *(Cell("code", code) for code in codes))
 
 
 HEADING = """\
@@ -126,34 +121,30 @@ print(f"\\nAll {{len(SHOWN)}} matrices are those that the page showed.")\
 
 
 def cells(
-    walk: Walk, recipe: Recipe, *, place: str, needs: str, link: str = "", page: str = "Step by step"
+    walk: Walk, inputs: Iterable[Cell], *, place: str, needs: str, page: str = "Step by step"
 ) -> tuple[Cell, ...]:
     """Return a head as cells of a notebook.
 
     Args:
-        walk: the head and its tokens.
-        recipe: the code that computes its query, key and value.
-        place: a description without user text, such as "layer 3, head 5".
+        walk: the head, its tokens and its link.
+        inputs: the cells that define the inputs of `COMPUTE`: `x` (Tq, C) or None, `query`, `key`, `value` (H, T, D),
+            `scale`, `mask` (bool, float or None), `W_O` (H·D, C) and `b_O` (C) or None.
+        place: where the head is, without user text, such as "decoder block 3".
         needs: the required packages, such as "torch and transformers".
-        link: the view's address.
         page: the title of the view's page.
     """
-    begin = BEGIN.format(
-        link=ascii(link), head=walk.head, query_tokens=literals(walk.query_labels), key_tokens=literals(walk.key_labels)
-    )
+    where = f"{place}, head {walk.head}"
     texts = _of_mask(walk.layer)
-    computed = [
-        cell
-        for title, code in COMPUTE
-        for cell in (Cell("markdown", f"## {title.format(**texts)}"), Cell("code", code.format(**texts)))
-    ]
+    tokens = {"query_tokens": literals(walk.query_labels), "key_tokens": literals(walk.key_labels)}
     return (
-        Cell("markdown", HEADING.format(axes=ROWS_AND_COLUMNS, place=place, needs=needs, page=page)),
-        Cell("code", begin),
-        *recipe.cells(walk),
-        *computed,
-        Cell("markdown", "## The same as torch, and as the page"),
-        Cell("code", COMPARE.format(tolerance=TOLERANCE, corner=CORNER, shown=_shown(walk), **texts)),
+        Cell("markdown", HEADING.format(axes=ROWS_AND_COLUMNS, place=where, needs=needs, page=page)),
+        Cell("code", BEGIN.format(link=ascii(walk.link), head=walk.head, **tokens)),
+        *inputs,
+        *(cell for title, code in COMPUTE for cell in section(title.format(**texts), code.format(**texts))),
+        *section(
+            "The same as torch, and as the page",
+            COMPARE.format(tolerance=TOLERANCE, corner=CORNER, shown=_shown(walk), **texts),
+        ),
     )
 
 
@@ -200,11 +191,8 @@ def literals(values: Iterable[object]) -> str:
 
 def _shown(walk: Walk) -> str:
     """Return the matrices that the page shows as entries of a dictionary literal."""
-    steps, layer = walk.steps, walk.layer
-    matrices: dict[str, Tensor | None] = {"embeddings": layer.query_input}
-    matrices |= {name: getattr(steps, name) for name in OF_HEAD}
-    output = None if layer.output_projection is None else layer.output_projection.apply(walk.concat)
-    matrices |= {"concat": walk.concat, "output": output}
+    matrices = {name: find_matrix(walk, name) for name in (*OF_HEAD, "concat", "output")}
+    matrices = {"embeddings": walk.layer.query_input, **matrices}
     return "\n".join(_entry(name, matrix) for name, matrix in matrices.items() if matrix is not None)
 
 

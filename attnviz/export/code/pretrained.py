@@ -9,13 +9,12 @@ of its block.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from attnviz.attention import Mask
-from attnviz.export.code.cells import Cell, compare_places, literals
-from attnviz.pretrained import BUILT_IN, Kind, PretrainedModel
-from attnviz.pretrained.model import ModuleNames
+from attnviz.export.code.cells import Cell, compare_places, literals, section
+from attnviz.pretrained import BUILT_IN, PretrainedModel
 from attnviz.tokens import Tokens
+from attnviz.trace.model import Place
 from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
 
@@ -146,64 +145,50 @@ show("value", value[HEAD])
 """
 
 
-@dataclass(frozen=True, slots=True)
-class ModelRecipe:
-    """The code for one layer of a model on a text. It holds plain values, not the model."""
-
-    model: str
-    tokens: Tokens
-    decoder_tokens: Tokens | None
-    kind: Kind
-    place: int
-    """The layer's index among those with this attention, in the order in which transformers returns their weights"""
-    names: ModuleNames
-    takes_segments: bool
-    limit: int
-    loader: str
-    """The class of transformers that loads the model, as in `PretrainedModel`"""
-
-    def cells(self, walk: Walk) -> tuple[Cell, ...]:
-        """Return the cells from the text to query, key and value."""
-        load = Cell("code", self._load())
-        mask = _simple_mask(walk.layer.mask, len(walk.query_labels))
-        output = "W_O = b_O = None"
-        if self.names.output:
-            weight = "dense.weight.detach()" + (".T" if self.names.is_output_linear else "")
-            output = (
-                f'dense = model.get_submodule("{self.names.output}")\nW_O = {weight}  # (H·D, C)\n'
-                "b_O = None if dense.bias is None else dense.bias.detach()"
-            )
-        first = (Cell("markdown", "## The model and the text"), load)
-        if walk.layer.projections is None or not self.names.projections or mask is None:
-            title = Cell("markdown", "## query, key and value: the arguments of this layer's attention")
-            return (*first, title, Cell("code", RECORD_ATTENTION.format(path=self.names.attention, output=output)))
-        record = RECORD_INPUT.format(path=self.names.attention)
-        project = FUSED if len(self.names.projections) == 1 else SEPARATE.format(*self.names.projections)
-        heads = HEADS.format(
-            width=walk.layer.head_size, heads=walk.layer.heads, project=project, scale=walk.layer.scale, mask=mask,
-            output=output,
-        )  # fmt: skip
-        field = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
-        check = CHECK_WEIGHTS.format(field=field[self.kind] if self.decoder_tokens else "attentions", place=self.place)
-        return (
-            *first,
-            Cell("markdown", "## embeddings: the input of this layer"),
-            Cell("code", record),
-            Cell("markdown", "## query, key, value: X · W + b, split into heads"),
-            Cell("code", heads),
-            Cell("code", check),
+def pretrained_inputs(
+    model: PretrainedModel, text: str, pair: str | None, place: Place, walk: Walk
+) -> tuple[Cell, ...]:
+    """Return the cells from a text to query, key and value of the attention at a place of a model."""
+    tokens, decoder_tokens = model.read(text, pair)
+    names = model.module_names(place.layer, place.kind)
+    first = section("The model and the text", _load(model, tokens, decoder_tokens))
+    mask = _simple_mask(walk.layer.mask, len(walk.query_labels))
+    output = "W_O = b_O = None"
+    if names.output:
+        weight = "dense.weight.detach()" + (".T" if names.is_output_linear else "")
+        output = (
+            f'dense = model.get_submodule("{names.output}")\nW_O = {weight}  # (H·D, C)\n'
+            "b_O = None if dense.bias is None else dense.bias.detach()"
         )
+    if walk.layer.projections is None or not names.projections or mask is None:
+        record = RECORD_ATTENTION.format(path=names.attention, output=output)
+        return *first, *section("query, key and value: the arguments of this layer's attention", record)
+    heads = HEADS.format(
+        width=walk.layer.head_size, heads=walk.layer.heads, scale=walk.layer.scale, mask=mask, output=output,
+        project=FUSED if len(names.projections) == 1 else SEPARATE.format(*names.projections),
+    )  # fmt: skip
+    field = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
+    check = CHECK_WEIGHTS.format(
+        field=field[place.kind] if decoder_tokens else "attentions",
+        # The layers with this attention, in the order in which transformers returns their weights.
+        place=model.description.numbers[place.kind].index(place.layer),
+    )
+    return (
+        *first,
+        *section("embeddings: the input of this layer", RECORD_INPUT.format(path=names.attention)),
+        *section("query, key, value: X · W + b, split into heads", heads, check),
+    )
 
-    def _load(self) -> str:
-        tokens, decoder = self.tokens, self.decoder_tokens
-        more = SEGMENTS if self.takes_segments else ""
-        if decoder is not None:
-            more += DECODER.format(ids=literals(decoder.ids))
-        return LOAD.format(
-            name=name_lines(self.model), loader=self.loader, load=load_lines(self.loader, EAGER, base=True),
-            text=ascii(tokens.text), pair=ascii(tokens.pair), ids=literals(tokens.ids), limit=self.limit,
-            read="TEXT, PAIR" if tokens.pair else "TEXT", more=more,
-        )  # fmt: skip
+
+def _load(model: PretrainedModel, tokens: Tokens, decoder_tokens: Tokens | None) -> str:
+    more = SEGMENTS if model.takes_segments else ""
+    if decoder_tokens is not None:
+        more += DECODER.format(ids=literals(decoder_tokens.ids))
+    return LOAD.format(
+        name=name_lines(model.name.strip()), loader=model.loader, load=load_lines(model.loader, EAGER, base=True),
+        text=ascii(tokens.text), pair=ascii(tokens.pair), ids=literals(tokens.ids), limit=model.max_tokens,
+        read="TEXT, PAIR" if tokens.pair else "TEXT", more=more,
+    )  # fmt: skip
 
 
 def name_lines(model: str) -> str:
@@ -234,24 +219,6 @@ def load_lines(loader: str = "AutoModel", options: str = "", *, base: bool = Fal
     """
     check = "" if limit is None else CHECK_IDS.format(limit=limit)
     return f"tokenizer = AutoTokenizer.from_pretrained(MODEL)\n{model_line(loader, options, base=base)}{check}"
-
-
-def model_recipe(model: PretrainedModel, text: str, pair: str | None, kind: Kind, layer: int) -> ModelRecipe:
-    """Collect from a model the values that the code of one layer contains."""
-    tokens, decoder_tokens = model.read(text, pair)
-    names = model.module_names(layer, kind)
-    place = model.description.numbers[kind].index(layer)
-    return ModelRecipe(
-        model.name.strip(),
-        tokens,
-        decoder_tokens,
-        kind,
-        place,
-        names,
-        model.takes_segments,
-        model.max_tokens,
-        model.loader,
-    )
 
 
 def _simple_mask(mask: Mask, rows: int) -> str | None:
@@ -341,19 +308,18 @@ def around_pretrained(walk: Walk, trace: Trace, path: str) -> Iterator[Cell]:
     modules = {name: f"{path.removesuffix(end)}.{module}".rstrip(".") for name, module in LAYOUTS[end].items()}
     modules |= {"final_norm": FINAL_NORMS[end]} if end in FINAL_NORMS else {}
     steps = {name: module for name, module in modules.items() if name in part.matrices}
-    yield Cell("markdown", "## The steps around this attention")
-    yield Cell("code", WATCH.format(steps="\n".join(_step(*item) for item in steps.items()), place=part.place))
+    watch = WATCH.format(steps="\n".join(_step(*item) for item in steps.items()), place=part.place)
+    yield from section("The steps around this attention", watch)
     compared = list(steps)
     if part.vocabulary and trace.vocabulary is not None:
         hidden = part.matrices.get("transform_norm", trace.last_hidden_state)
         ids = trace.vocabulary.shown(hidden, trace.focus).tokens
         auto = "AutoModelForCausalLM" if walk.kind == "decoder" else "AutoModelForMaskedLM"
-        probabilities = WITH_OTHERS if part.rest else "probabilities"
-        yield Cell("markdown", "## logits and softmax: how likely each token of the vocabulary is")
-        yield Cell("code", LOGITS.format(
-            auto=auto, ids=literals(ids), tokens=literals(part.vocabulary), probabilities=probabilities,
-            load=model_line(auto, EAGER, name="whole"),
-        ))  # fmt: skip
+        logits = LOGITS.format(
+            auto=auto, ids=literals(ids), tokens=literals(part.vocabulary), load=model_line(auto, EAGER, name="whole"),
+            probabilities=WITH_OTHERS if part.rest else "probabilities",
+        )  # fmt: skip
+        yield from section("logits and softmax: how likely each token of the vocabulary is", logits)
         compared += ["logits", "probabilities"]
     yield Cell("markdown", "## The same as the page")
     yield compare_places({part.place: {name: part.matrices[name] for name in compared}})

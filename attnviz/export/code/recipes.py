@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, cast
 
 from attnviz.export.code import cells as code
-from attnviz.export.code.toy import ToyRecipe
+from attnviz.export.code.toy import toy_inputs
 from attnviz.export.views import START
 from attnviz.sources import PRETRAINED, SOURCES, TOY, TRAINED, Resources
 from attnviz.sources.shown import KIND_NAMES, ShownHead, ShownPart
@@ -42,9 +42,7 @@ def walk_cells(shown: ShownHead, walk: Walk, resources: Resources) -> Cells:
     """
     if reason := no_code_reason(shown.source.key):
         raise NoCodeError(reason)
-    if isinstance(shown, ShownPart):
-        return OF_TRANSFORMER[shown.source.key](shown, walk, resources)
-    return RECIPES[shown.source.key](shown, walk)
+    return RECIPES[shown.source.key](shown, walk, resources)
 
 
 def no_code_reason(source: str) -> str:
@@ -59,62 +57,44 @@ def about_code(source: str, page: str) -> str:
     return "The code does not need attnviz."
 
 
-def _whole_toy(shown: ShownPart, walk: Walk, resources: Resources) -> Cells:
-    from attnviz.export.code.transformer import transformer_cells
+def _of_toy(shown: ShownHead, walk: Walk, resources: Resources) -> Cells:
+    config = cast(Any, shown.model).config
+    if isinstance(shown, ShownPart):
+        from attnviz.export.code.transformer import transformer_cells
 
-    return transformer_cells(shown.trace(resources), cast(Any, shown.model).config, walk.head, walk.link)
-
-
-def _from_seed(shown: ShownHead, walk: Walk) -> Cells:
-    recipe = ToyRecipe(walk.query_tokens.ids, cast(Any, shown.model).config)
-    return code.cells(walk, recipe, place=f"the toy block, head {walk.head}", needs="torch", link=walk.link)
+        return transformer_cells(shown.trace(resources), config, walk.head, walk.link)
+    return code.cells(walk, toy_inputs(walk.query_tokens.ids, config), place="the toy block", needs="torch")
 
 
-def _from_transformers(shown: ShownHead, walk: Walk) -> Cells:
-    from attnviz.export.code.pretrained import model_recipe
+def _of_pretrained(shown: ShownHead, walk: Walk, resources: Resources) -> Cells:
+    from attnviz.export.code.pretrained import around_pretrained, pretrained_inputs
 
-    recipe_of_model = model_recipe(cast(Any, shown.model), shown.text, shown.pair, shown.kind, shown.layer)
-    place = f"{KIND_NAMES[shown.kind]} attention, layer {shown.layer}, head {walk.head}"
-    return code.cells(walk, recipe_of_model, place=place, needs="torch and transformers", link=walk.link)
-
-
-def _part_from_transformers(shown: ShownPart, walk: Walk, resources: Resources) -> Cells:
-    from attnviz.export.code.pretrained import around_pretrained, model_recipe
-
-    place = shown.place
-    recipe_of_model = model_recipe(cast(Any, shown.model), shown.text, shown.pair, place.kind, place.layer)
-    attention = code.cells(
-        walk, recipe_of_model, place=f"{place.name}, head {walk.head}", needs="torch and transformers", link=walk.link,
-        page="Transformer",
-    )  # fmt: skip
-    return *attention, *around_pretrained(walk, shown.trace(resources), recipe_of_model.names.attention)
+    model, place, needs = cast(Any, shown.model), _place(shown), "torch and transformers"
+    inputs = pretrained_inputs(model, shown.text, shown.pair, place, walk)
+    if isinstance(shown, ShownPart):
+        attention = code.cells(walk, inputs, place=place.name, needs=needs, page="Transformer")
+        path = model.module_names(place.layer, place.kind).attention
+        return *attention, *around_pretrained(walk, shown.trace(resources), path)
+    where = f"{KIND_NAMES[shown.kind]} attention, layer {shown.layer}"
+    return code.cells(walk, inputs, place=where, needs=needs)
 
 
-def _from_file(shown: ShownHead, walk: Walk) -> Cells:
-    return _attention_from_file(shown, walk, Place(shown.kind, shown.layer), "Step by step")
-
-
-def _part_from_file(shown: ShownPart, walk: Walk, resources: Resources) -> Cells:
-    from attnviz.export.code.trained import around_trained
+def _of_trained(shown: ShownHead, walk: Walk, resources: Resources) -> Cells:
+    from attnviz.export.code.trained import around_trained, trained_inputs
 
     del resources  # the walk has all steps
-    return *_attention_from_file(shown, walk, shown.place, "Transformer"), *around_trained(walk)
+    place, needs = _place(shown).name, "torch and safetensors"
+    inputs = trained_inputs(cast(Any, shown.model), shown.text, shown.pair, place)
+    if isinstance(shown, ShownPart):
+        return *code.cells(walk, inputs, place=place, needs=needs, page="Transformer"), *around_trained(walk)
+    return code.cells(walk, inputs, place=place, needs=needs)
 
 
-def _attention_from_file(shown: ShownHead, walk: Walk, place: Place, page: str) -> Cells:
-    from attnviz.export.code.trained import trained_recipe
-
-    recipe = trained_recipe(cast(Any, shown.model), shown.text, shown.pair, place)
-    return code.cells(
-        walk, recipe, place=f"{place.name}, head {walk.head}", needs="torch and safetensors", link=walk.link, page=page
-    )
+def _place(shown: ShownHead) -> Place:
+    return shown.place if isinstance(shown, ShownPart) else Place(shown.kind, shown.layer)
 
 
-OF_TRANSFORMER: dict[str, Callable[[ShownPart, Walk, Resources], Cells]] = {
-    TOY.key: _whole_toy, PRETRAINED.key: _part_from_transformers, TRAINED.key: _part_from_file,
+RECIPES: dict[str, Callable[[ShownHead, Walk, Resources], Cells]] = {
+    TOY.key: _of_toy, PRETRAINED.key: _of_pretrained, TRAINED.key: _of_trained,
 }  # fmt: skip
-"""The code of a view of Transformer, by source"""
-RECIPES: dict[str, Callable[[ShownHead, Walk], Cells]] = {
-    TOY.key: _from_seed, PRETRAINED.key: _from_transformers, TRAINED.key: _from_file,
-}  # fmt: skip
-"""The code of a walk of Step by step, by source. Models of other sources are exported without code."""
+"""The code of a view of Step by step or Transformer, by source. Models of other sources are exported without code."""

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 
-from attnviz.export.code.cells import Cell, literals
+from attnviz.export.code.cells import Cell, literals, section
 from attnviz.toy.config import MAX_HEAD_SIZE, MAX_MODEL_WIDTH, MAX_TOKENS, MAX_WIDTH, WIDTH, Embedding, ToyConfig
 from attnviz.toy.weights import QUANTITY
-from attnviz.trace.walk import Walk
 
 SEEDED = """\
 def seeded(quantity, index=0):
@@ -115,37 +113,27 @@ W_O = torch.cat([
 OUTPUT_BIAS = 'b_O = draw_wide("b_output", 0, 1)[0] / math.sqrt(C)  # (C,)'
 
 
-@dataclass(frozen=True, slots=True)
-class ToyRecipe:
-    """The code for the toy block on these ids."""
-
-    ids: tuple[int, ...]
-    config: ToyConfig
-
-    def cells(self, walk: Walk) -> tuple[Cell, ...]:
-        """Return the cells from the ids to query, key and value."""
-        del walk  # the seed determines everything
-        config = self.config
-        settings = SETTINGS.format(
-            ids=literals(self.ids), seed=config.seed, heads=config.head_count, width=config.width_per_head,
-            model_width=config.width,
-        )  # fmt: skip
-        embed = EMBED.format(TOKEN[config.embedding])
-        rest = (
-            f"scale = {SCALES.get(config.scale) or repr(float(config.scale))}",
-            f"mask = {_mask(config)}",
-            (TALL_OUTPUT if config.width_per_head > MAX_WIDTH else OUTPUT) if config.projection else "W_O = None",
-            OUTPUT_BIAS if config.projection and config.bias else "b_O = None",
-        )
-        return (
-            Cell("markdown", "## The weights, drawn from the seed"),
-            Cell("code", f"{settings}{_stds(config)}\n\n\n{SEEDED}\n\n\n{_draw(config)}"),
-            Cell("markdown", "## embeddings: a row of numbers for each token"),
-            Cell("code", f'{embed}\n{POSITIONS[config.positions]}\nshow("embeddings", x)'),
-            Cell("markdown", "## query, key, value"),
-            Cell("code", f'{_maps(config)}\nshow("query", query[HEAD])\nshow("key", key[HEAD])\n'
-                 'show("value", value[HEAD])\n' + "\n".join(rest)),
-        )  # fmt: skip
+def toy_inputs(ids: Sequence[int], config: ToyConfig) -> tuple[Cell, ...]:
+    """Return the cells from the ids to query, key and value of the toy block."""
+    settings = SETTINGS.format(
+        ids=literals(ids), seed=config.seed, heads=config.head_count, width=config.width_per_head,
+        model_width=config.width,
+    )  # fmt: skip
+    draw = _filled(DRAW, {**WIDEST[config.width > MAX_WIDTH], **DRAWN[config.embedding]})
+    inputs = (
+        _maps(config),
+        *(f'show("{name}", {name}[HEAD])' for name in ("query", "key", "value")),
+        f"scale = {SCALES.get(config.scale) or repr(float(config.scale))}",
+        f"mask = {_mask(config)}",
+        (TALL_OUTPUT if config.width_per_head > MAX_WIDTH else OUTPUT) if config.projection else "W_O = None",
+        OUTPUT_BIAS if config.projection and config.bias else "b_O = None",
+    )
+    embed = (EMBED.format(TOKEN[config.embedding]), POSITIONS[config.positions], 'show("embeddings", x)')
+    return (
+        *section("The weights, drawn from the seed", f"{settings}{_stds(config)}\n\n\n{SEEDED}\n\n\n{draw}"),
+        *section("embeddings: a row of numbers for each token", "\n".join(embed)),
+        *section("query, key, value", "\n".join(inputs)),
+    )
 
 
 def _stds(config: ToyConfig) -> str:
@@ -154,11 +142,6 @@ def _stds(config: ToyConfig) -> str:
     if not stds or config.qkv != "linear":
         return ""
     return STD.format(stds=", ".join(f'"{name}": {std!r}' for name, std in stds.items()))
-
-
-def _draw(config: ToyConfig) -> str:
-    """Return the functions that draw numbers."""
-    return _filled(DRAW, {**WIDEST[config.width > MAX_WIDTH], **DRAWN[config.embedding]})
 
 
 def _filled(template: str, values: Mapping[str, str]) -> str:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from attnviz.export.code.cells import Cell, compare_places, literals
+from attnviz.export.code.cells import Cell, compare_places, literals, section
 from attnviz.export.code.training.models import ACTIVATIONS
 from attnviz.pretrained.names import ModelError
 from attnviz.tokens import NO_ID, Tokens
 from attnviz.toy.language.config import TokenConfig
-from attnviz.trace.model import Place
 from attnviz.trace.walk import Walk
 from attnviz.trained.model import NO_ATTENTION, TrainedModel
 from attnviz.trained.shipped import OWN
@@ -139,55 +137,33 @@ STEPS = ("input_norm", "attention_residual", "feed_forward_norm", "feed_forward_
 """The steps around the attention that the code keeps, by their names on the page"""
 
 
-@dataclass(frozen=True, slots=True)
-class TrainedRecipe:
-    """The code for one attention of a trained model on a text. It holds plain values, not the model."""
-
-    name: str
-    digest: str
-    """The file's sha256"""
-    config: TokenConfig
-    tokens: Tokens
-    target: Tokens | None
-    place: Place
-
-    def cells(self, walk: Walk) -> tuple[Cell, ...]:
-        """Return the cells from the file and the ids to query, key and value."""
-        del walk  # the file and the ids determine everything
-        return (
-            Cell("markdown", "## The model's file and the text"),
-            Cell("code", self._load()),
-            Cell("markdown", "## The parts of the model"),
-            Cell("code", FUNCTIONS.format(layer="\n".join(_layer(self.config)))),
-            Cell("markdown", "## query, key, value: the text on its way through the model"),
-            Cell("code", f"with torch.inference_mode():\n{_run(self.config)}{LOGITS.format(place=self.place.name)}"),
-        )
-
-    def _load(self) -> str:
-        config, ids = self.config, _ids("IDS", "the tokenizer's output", self.tokens)
-        if self.target is not None:
-            ids += "\n" + _ids("TARGET_IDS", "what the decoder has written", self.target)
-        return LOAD.format(
-            where=OF_VISITOR if self.name.startswith(OWN) else SHIPPED, file=ascii(f"{self.name}.safetensors"),
-            digest=ascii(self.digest), ids=ids, width=config.width, head_size=config.width // config.heads,
-            layers=config.layers,
-        )  # fmt: skip
-
-
-def trained_recipe(model: TrainedModel, text: str, pair: str | None, place: Place) -> TrainedRecipe:
-    """Collect from a model the values that the code of one attention contains.
+def trained_inputs(model: TrainedModel, text: str, pair: str | None, place: str) -> tuple[Cell, ...]:
+    """Return the cells from a model's file and the ids of a text to query, key and value of the attention at a place.
 
     Raises:
         ModelError: the model has no attention.
     """
-    config = model.plan.model
+    config, (tokens, target) = model.plan.model, model.read(text, pair)
     if not isinstance(config, TokenConfig):
         raise ModelError(NO_ATTENTION)
-    return TrainedRecipe(model.name, model.digest, config, *model.read(text, pair), place)
+    ids = _ids("IDS", "the tokenizer's output", tokens)
+    if target is not None:
+        ids += "\n" + _ids("TARGET_IDS", "what the decoder has written", target)
+    load = LOAD.format(
+        where=OF_VISITOR if model.name.startswith(OWN) else SHIPPED, file=ascii(f"{model.name}.safetensors"),
+        digest=ascii(model.digest), ids=ids, width=config.width, head_size=config.width // config.heads,
+        layers=config.layers,
+    )  # fmt: skip
+    run = f"with torch.inference_mode():\n{_run(config)}{LOGITS.format(place=place)}"
+    return (
+        *section("The model's file and the text", load),
+        *section("The parts of the model", FUNCTIONS.format(layer="\n".join(_layer(config)))),
+        *section("query, key, value: the text on its way through the model", run),
+    )
 
 
 def around_trained(walk: Walk) -> Iterator[Cell]:
-    """Yield the code that compares the steps around a walk's attention; the code of `TrainedRecipe` computes them."""
+    """Yield the code that compares the steps around a walk's attention; the code of `trained_inputs` computes them."""
     part = walk.block
     if part is None:
         return
@@ -195,8 +171,7 @@ def around_trained(walk: Walk) -> Iterator[Cell]:
     if part.rest:  # the page shows only some tokens of a large vocabulary
         shown = [name for name in shown if name not in ("logits", "probabilities")]
     if shown:
-        yield Cell("markdown", "## The steps around this attention, the same as on the page")
-        yield Cell("code", AROUND.format(place=part.place))
+        yield from section("The steps around this attention, the same as on the page", AROUND.format(place=part.place))
         yield compare_places({part.place: {name: part.matrices[name] for name in shown}})
 
 

@@ -7,12 +7,11 @@ layers and with what the page shows.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
 
 import torch
 from torch import Tensor
 
-from attnviz.export.code.cells import TOLERANCE, Cell, compare_places, literals
+from attnviz.export.code.cells import TOLERANCE, Cell, compare_places, literals, section
 from attnviz.export.code.toy import COMPUTED_POSITIONS, SEEDED
 from attnviz.export.numbers import collect
 from attnviz.figures.style import ROWS_AND_COLUMNS
@@ -328,21 +327,17 @@ def transformer_cells(trace: Trace, config: TransformerConfig, head: int, link: 
     places = [place.name for place in trace.places]
     draw = DRAW + (DRAW_BIAS if config.bias else "")
     architecture = config.architecture
-    shown = (Cell(kind, text) for place in places for kind, text in _printed(place))
+    run = f"{MAKE[architecture]}\n{draw}\n\n{RUN[architecture]}"
     return (
         Cell("markdown", HEADING.format(axes=ROWS_AND_COLUMNS, what=MODELS[architecture])),
         Cell("code", _begin(trace, config, head, link)),
-        Cell("markdown", "## The weights come from the seed"),
-        Cell("code", SEEDED),
-        Cell("markdown", "## embeddings: a row of numbers for each token, and one for each position"),
-        Cell("code", _embeddings(config)),
+        *section("The weights come from the seed", SEEDED),
+        *section("embeddings: a row of numbers for each token, and one for each position", _embeddings(config)),
         *_parts(config),
-        Cell("markdown", "## The model with its weights, and the text on its way through it"),
-        Cell("code", f"{MAKE[architecture]}\n{draw}\n\n{RUN[architecture]}"),
+        *section("The model with its weights, and the text on its way through it", run),
         *_logits(config, places[-1]),
-        *shown,
-        Cell("markdown", "## The same as torch, and as the page"),
-        Cell("code", _torch(config)),
+        *(cell for place in places for cell in section(f"{place[0].upper()}{place[1:]}", f'show("{place}")')),
+        *section("The same as torch, and as the page", _torch(config)),
         compare_places(_matrices(trace, head)),
     )
 
@@ -371,21 +366,18 @@ def _embeddings(config: TransformerConfig) -> str:
 def _parts(config: TransformerConfig) -> Iterator[Cell]:
     """Yield the classes of the parts."""
     stacks = ("encoder", "decoder") if config.architecture == "both" else (config.architecture,)
-    yield Cell("markdown", "## Attention: scores, softmax, weighted values")
-    yield Cell("code", ATTENTION.format(linear=_linear(config, "C", "C")))
-    yield Cell("markdown", "## Feed-forward")
     forward = {"first": _linear(config, "C", "F"), "second": _linear(config, "F", "C")}
-    yield Cell("code", FEED_FORWARD.format(activation=ACTIVATIONS[config.activation], **forward))
-    yield Cell("markdown", "## LayerNorm")
-    yield Cell("code", LAYER_NORM.format(**NORM_WEIGHTS[config.bias]))
-    yield Cell("markdown", "## A layer: both, with their residual sums")
-    yield Cell("code", ENCODER_LAYER.format(said=SAID[config.norm], forward=ENCODER_FORWARD[config.norm]))
+    layer = ENCODER_LAYER.format(said=SAID[config.norm], forward=ENCODER_FORWARD[config.norm])
+    attention = ATTENTION.format(linear=_linear(config, "C", "C"))
+    yield from section("Attention: scores, softmax, weighted values", attention)
+    yield from section("Feed-forward", FEED_FORWARD.format(activation=ACTIVATIONS[config.activation], **forward))
+    yield from section("LayerNorm", LAYER_NORM.format(**NORM_WEIGHTS[config.bias]))
+    yield from section("A layer: both, with their residual sums", layer)
     if config.architecture == "both":
-        yield Cell("markdown", "## A layer of the decoder: with an attention to the encoder between them")
-        yield Cell("code", DECODER_LAYER.format(forward=DECODER_FORWARD[config.norm]))
+        layer = DECODER_LAYER.format(forward=DECODER_FORWARD[config.norm])
+        yield from section("A layer of the decoder: with an attention to the encoder between them", layer)
     for stack in stacks:
-        yield Cell("markdown", f"## The {stack}")
-        yield Cell("code", _stack(config, stack))
+        yield from section(f"The {stack}", _stack(config, stack))
 
 
 def _stack(config: TransformerConfig, stack: str) -> str:
@@ -407,18 +399,13 @@ def _stack(config: TransformerConfig, stack: str) -> str:
     )  # fmt: skip
 
 
-def _logits(config: TransformerConfig, place: str) -> Iterator[Cell]:
-    """Yield the code that follows the last block, if any."""
+def _logits(config: TransformerConfig, place: str) -> tuple[Cell, ...]:
+    """Return the code that follows the last block, if any."""
     if config.architecture == "encoder":
-        return
+        return ()
     ids, tokens = ("TARGET_IDS + IDS", "TARGET + TOKENS") if config.architecture == "both" else ("IDS", "TOKENS")
-    yield Cell("markdown", "## logits and softmax: how likely each token is to come next")
-    yield Cell("code", LOGITS.format(place=place, ids=ids, tokens=tokens))
-
-
-def _printed(place: str) -> Iterator[tuple[Literal["markdown", "code"], str]]:
-    yield "markdown", f"## {place[0].upper()}{place[1:]}"
-    yield "code", f'show("{place}")'
+    code = LOGITS.format(place=place, ids=ids, tokens=tokens)
+    return section("logits and softmax: how likely each token is to come next", code)
 
 
 def _linear(config: TransformerConfig, inputs: str, outputs: str) -> str:

@@ -69,7 +69,7 @@ def _truncate(line: str, max_width: float, size: float) -> str:
 
 def colour_of(run: Run, theme: Theme) -> str:
     """Return the colour of a run: its role's, or the text's."""
-    return theme.text if run.role is None else theme.palette.text_ink.of(run.role)
+    return theme.text if run.role is None else theme.text_ink.of(run.role)
 
 
 BOX_ROOM = 20.0
@@ -97,7 +97,7 @@ def set_formula(formula: Expression, *, x: float, y: float, size: float, theme: 
         return texts
     left, right = boxed[0][0] - 6, boxed[-1][1] + 6
     return [
-        Box(left, y - size, right - left, size * 1.42, fill=theme.boxed, outline=theme.palette.ink.attention, line=1.5),
+        Box(left, y - size, right - left, size * 1.42, fill=theme.boxed, outline=theme.ink.attention, line=1.5),
         *texts,
     ]
 

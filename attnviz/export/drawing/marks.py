@@ -5,8 +5,8 @@ Lengths are in pixels on a sheet of 1280 x 720, from its upper left corner. The 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, fields
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +15,13 @@ from attnviz.figures.style import DARK, LIGHT, RULE, Palette
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Theme:
-    """The colours of a sheet, each as "#5E3C99"."""
+class Theme(Palette):
+    """The colours of a sheet, each as "#5E3C99": those of figures, and its own."""
 
-    palette: Palette
     quiet: str
     """Secondary text: the subject, the sheet's number"""
     link: str
-    rule: str
+    row_rule: str
     """The lines between rows of a table of text"""
     frame: str
     """The line around a matrix"""
@@ -31,32 +30,16 @@ class Theme:
     highlight: str
     """The same on a slide, without an outline"""
 
-    @property
-    def paper(self) -> str:
-        """The background."""
-        return self.palette.paper
 
-    @property
-    def hatch(self) -> tuple[str, str]:
-        """Background and lines of hidden cells."""
-        return self.palette.hatch
-
-    @property
-    def text(self) -> str:
-        """The colour of text."""
-        return self.palette.text
+def _theme(palette: Palette, **colours: Any) -> Theme:
+    shared = {field.name: getattr(palette, field.name) for field in fields(palette)}
+    return Theme(**shared, link=palette.ink.query, **colours)
 
 
 THEMES = {
-    "light": Theme(
-        LIGHT, quiet="#6B6B78", link=LIGHT.ink.query, rule="#DCDCE4", frame="#B5B5BD",
-        boxed="#F1EDF8", highlight="#E3DAF3",
-    ),
-    "dark": Theme(
-        DARK, quiet="#9A9AA8", link=DARK.ink.query, rule="#3A3A46", frame="#55555F",
-        boxed="#2E2740", highlight="#4A3D6B",
-    ),
-}  # fmt: skip
+    "light": _theme(LIGHT, quiet="#6B6B78", row_rule="#DCDCE4", frame="#B5B5BD", boxed="#F1EDF8", highlight="#E3DAF3"),
+    "dark": _theme(DARK, quiet="#9A9AA8", row_rule="#3A3A46", frame="#55555F", boxed="#2E2740", highlight="#4A3D6B"),
+}
 LIGHT_THEME = THEMES["light"]
 
 
@@ -200,7 +183,7 @@ class Table:
                 base = bottom - self.row / 2 + self.size * 0.33
                 marks.append(Text(x + 6, base, cell, self.size, self.theme.text, bold=i == 0))
                 x += width
-            marks.append(Line(self.x, bottom, self.x + wide, bottom, RULE if i == 0 else self.theme.rule, 1))
+            marks.append(Line(self.x, bottom, self.x + wide, bottom, RULE if i == 0 else self.theme.row_rule, 1))
         return marks
 
 

@@ -32,12 +32,6 @@ from attnviz.figures.style import (
 from attnviz.formatting import number
 
 
-def domain(panel: Panel) -> tuple[float, float]:
-    """Return the ends of a panel's colour domain."""
-    limit = panel.limit if panel.limit is not None else panel.largest or 1.0
-    return (-limit if panel.scale == "signed" else 0.0), limit
-
-
 def scale(panel: Panel, palette: Palette) -> Colours:
     """Return the colour scale of a panel, from low to high."""
     return palette.signed if panel.scale == "signed" else palette.weights
@@ -54,7 +48,7 @@ def blend(colours: Colours, shares: npt.NDArray[np.floating]) -> Rgb:
 
 def colour_cells(panel: Panel, palette: Palette) -> Rgb:
     """Return the colour of each cell of a panel, (rows, cols, 3)."""
-    low, high = domain(panel)
+    low, high = panel.domain
     return blend(scale(panel, palette), (panel.values.astype(float) - low) / ((high - low) or 1.0))
 
 
@@ -176,7 +170,8 @@ def place(layout: Layout, labels: Labels, width: float, height: float) -> tuple[
     rows = [[slot for slot in slots if slot.row == r] for r in range(len(layout.heights))]
     before = [_gutter(group, first=c == 0, labels=labels) for c, group in enumerate(columns)]
     after = [
-        max([0.0, *(_bar_room(slot.panel) for slot in group)]) + (GAP if c < len(columns) - 1 else 0)
+        max([0.0, *(BAR + SIGN * any(_signs(slot.panel)) for slot in group if slot.panel.bar)])
+        + (GAP if c < len(columns) - 1 else 0)
         for c, group in enumerate(columns)
     ]
     across = [max([1, *(slot.panel.values.shape[1] for slot in group)]) for group in columns]
@@ -196,19 +191,12 @@ def place(layout: Layout, labels: Labels, width: float, height: float) -> tuple[
         y = TITLE * (r + 1) + sum(heights[:r]) + sum(below[:r]) + GAP / 2 * r
         size = (widths[c] * slot.panel.values.shape[1] / across[c], heights[r] * slot.panel.values.shape[0] / down[r])
         boxes.append((slot, x, y, *size))
-    placed = [
-        PlacedPanel(
-            slot.panel, x, y, wide, high, slot.row_labels, slot.column_labels, _title_width(slot, x, boxes, width)
-        )
-        for slot, x, y, wide, high in boxes
-    ]
+    placed = []
+    for slot, x, y, wide, high in boxes:
+        right = min([width, *(left for other, left, *_ in boxes if other.row == slot.row and left > x)])
+        labelled = slot.row_labels, slot.column_labels
+        placed.append(PlacedPanel(slot.panel, x, y, wide, high, *labelled, title_width=right - x - 6))
     return placed, (sum(before) + sum(widths) + sum(after), height - free + sum(heights))
-
-
-def _title_width(
-    slot: _Slot, x: float, boxes: Sequence[tuple[_Slot, float, float, float, float]], width: float
-) -> float:
-    return min([width, *(left for other, left, *_ in boxes if other.row == slot.row and left > x)]) - x - 6
 
 
 def _slots(layout: Layout) -> list[_Slot]:
@@ -329,20 +317,19 @@ def draw_layout(
 
 
 def _draw(at: PlacedPanel, labels: Labels, theme: Theme) -> list[Mark]:
-    palette = theme.palette
-    marks: list[Mark] = [_matrix(at, theme), *_heads(at, palette), *_title(at, palette)]
+    marks: list[Mark] = [_matrix(at, theme), *_heads(at, theme), *_title(at, theme)]
     if at.row_labels:
-        marks += _row_labels(at, labels, palette)
+        marks += _row_labels(at, labels, theme)
     if at.column_labels:
-        marks += _column_labels(at, labels, palette)
+        marks += _column_labels(at, labels, theme)
     if at.panel.bar:
-        marks += _bar(at, palette)
+        marks += _bar(at, theme)
     return marks
 
 
 def _matrix(at: PlacedPanel, theme: Theme) -> Matrix:
     numbers, size = _numbers(at.panel, at.cell)
-    colours = colour_cells(at.panel, theme.palette)
+    colours = colour_cells(at.panel, theme)
     box = (at.x, at.y, at.width, at.height)
     return Matrix(at.panel.name, *box, at.panel.values, colours, numbers, size, theme, at.panel.text)
 
@@ -459,16 +446,12 @@ def _thinned(texts: dict[int, str], wide: float) -> dict[int, str]:
 
 def _signs(panel: Panel) -> tuple[str, str]:
     """Return what stands before the numbers at the upper and the lower end of a colour bar."""
-    (smallest, largest), (low, high) = panel.ends, domain(panel)
+    (smallest, largest), (low, high) = panel.ends, panel.domain
     return "≥" if largest > BEYOND * high else "", "≤" if smallest < BEYOND * low else ""
 
 
-def _bar_room(panel: Panel) -> float:
-    return (BAR + SIGN * any(_signs(panel))) if panel.bar else 0.0
-
-
 def _bar(at: PlacedPanel, palette: Palette) -> list[Mark]:
-    low, high = domain(at.panel)
+    low, high = at.panel.domain
     tall = min(at.height, 220.0) if at.height >= 70 else 70.0
     left, top = at.x + at.width + 14, at.y + at.height - tall
     colours = tuple(str(colour) for _, colour in reversed(scale(at.panel, palette)))

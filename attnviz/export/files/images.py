@@ -160,8 +160,6 @@ def _font(size: float, bold: bool) -> ImageFont.FreeTypeFont:
 
 FRAME_WIDTH, FRAME_HEIGHT, MARGIN, TOP, BOTTOM = 720.0, 720.0, 24.0, 72.0, 48.0
 TITLE, CAPTION = 24.0, 20.0
-FRAMES = 120
-"""The most frames: of more snapshots, evenly spaced ones are taken, including the first and the last"""
 SECONDS, LAST_SECONDS = 0.12, 2.5
 """How long a frame is shown, and the last one"""
 
@@ -201,8 +199,7 @@ def write_animation(
     shape = tuple(map(len, labels))
     if not frames or any(frame.weights.shape != shape for frame in frames):
         raise ValueError(f"an animation needs frames of {shape[0]} x {shape[1]} weights, as many as there are labels")
-    chosen = _spread(frames)
-    images = [render(_drawing(frame, title, labels, theme), 1.0) for frame in chosen]
+    images = [render(_drawing(frame, title, labels, theme), 1.0) for frame in frames]
     milliseconds = [round(1000 * SECONDS)] * (len(images) - 1) + [round(1000 * LAST_SECONDS)]
     if kind == "gif":
         colours = images[-1].quantize(256, Image.Quantize.MEDIANCUT)  # one palette for all: the last frame has them all
@@ -217,12 +214,6 @@ def write_animation(
         loop=0,
     )
     return file.getvalue()
-
-
-def _spread(frames: Sequence[Frame]) -> Sequence[Frame]:
-    if len(frames) <= FRAMES:
-        return frames
-    return [frames[round(i)] for i in np.linspace(0, len(frames) - 1, FRAMES)]
 
 
 def _drawing(frame: Frame, title: str, labels: tuple[Sequence[str], Sequence[str]], theme: Theme) -> Drawing:

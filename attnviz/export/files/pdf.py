@@ -52,11 +52,6 @@ def size_page(canvas: Canvas, width: float, height: float) -> None:
     canvas.scale(POINT, POINT)
 
 
-def unseen_width(text: str) -> float:
-    """Return the width of a text in the font UNSEEN at size 1."""
-    return float(pdfmetrics.stringWidth(text, UNSEEN, 1))
-
-
 @cache
 def _register() -> None:
     rl_config.useA85 = 0  # streams are binary, a fifth smaller
@@ -174,16 +169,13 @@ class _Page:
     def gradient(self, bar: Gradient) -> None:
         canvas, top = self.canvas, self.height - bar.y
         canvas.saveState()
-        self.clip(bar.x, top - bar.height, bar.width, bar.height)
+        path = canvas.beginPath()
+        path.rect(bar.x, top - bar.height, bar.width, bar.height)
+        canvas.clipPath(path, stroke=0, fill=0)
         stops = [i / (len(bar.colours) - 1) for i in range(len(bar.colours))]
         colours = [HexColor(colour) for colour in bar.colours]
         canvas.linearGradient(bar.x, top, bar.x, top - bar.height, colours, stops)
         canvas.restoreState()
-
-    def clip(self, x: float, y: float, width: float, height: float) -> None:
-        path = self.canvas.beginPath()
-        path.rect(x, y, width, height)
-        self.canvas.clipPath(path, stroke=0, fill=0)
 
     def matrix(self, matrix: Matrix) -> None:
         if is_raster(matrix):
@@ -332,7 +324,7 @@ class _RecordedPage:
         text.setFont(UNSEEN if piece.seen else NAMES[line.bold], line.size)
         if piece.seen:
             text.setTextRenderMode(UNSEEN_MODE)
-            natural = unseen_width(piece.text) * line.size
+            natural = pdfmetrics.stringWidth(piece.text, UNSEEN, 1) * line.size
             text.setHorizScale(100 * piece.width / natural if natural else 100)
         text.textOut(piece.text if piece.seen else fonts.replace_missing(piece.text))
         self.canvas.drawText(text)

@@ -52,8 +52,8 @@ def is_table(matrix: Matrix) -> bool:
     return matrix.values.size > 0 and max(matrix.rows, matrix.cols) <= NUMBERED and min(matrix.cell) >= _MIN_CELL_SIDE
 
 
-def add_matrix(shapes: Any, matrix: Matrix, pixel: int) -> None:
-    """Add a matrix to a slide's shapes as a table; `pixel` is the number of slide units per pixel."""
+def add_matrix(shapes: Any, matrix: Matrix) -> None:
+    """Add a matrix to a slide's shapes as a table."""
     wide, high = matrix.cell
     hidden, size = matrix.hidden, safe_font_size(matrix, _CELL_SPARE)
     borders = _borders(dict.fromkeys("LRTB", matrix.theme.paper))
@@ -67,14 +67,14 @@ def add_matrix(shapes: Any, matrix: Matrix, pixel: int) -> None:
             cells.append(_cell(number, size, ink_on(matrix.colours[i, j]), fill, borders))
         rows.append("".join(cells))
     place = (matrix.x, matrix.y, matrix.width, matrix.height)
-    frame = _add(shapes, matrix.name, place, [wide] * matrix.cols, high, rows, pixel)
+    frame = _add(shapes, matrix.name, place, [wide] * matrix.cols, high, rows)
     frame._element.nvGraphicFramePr.cNvPr.set("descr", safe(matrix.alt)[:MAX_ALT])
 
 
-def add_table(shapes: Any, table: Table, pixel: int) -> None:
+def add_table(shapes: Any, table: Table) -> None:
     """Add a table of text to a slide's shapes."""
     rows = []
-    rules = [RULE, *[table.theme.rule] * len(table.rows)]
+    rules = [RULE, *[table.theme.row_rule] * len(table.rows)]
     for i, cells in enumerate(table.rows):
         borders = _borders({"B": rules[i]} if i == 0 else {"T": rules[i - 1], "B": rules[i]})
         rows.append(
@@ -83,7 +83,7 @@ def add_table(shapes: Any, table: Table, pixel: int) -> None:
             )
         )
     place = (table.x, table.y, sum(table.widths), table.row * len(rows))
-    _add(shapes, "tokens", place, list(table.widths), table.row, rows, pixel)
+    _add(shapes, "tokens", place, list(table.widths), table.row, rows)
 
 
 def add_text(shapes: Any, text: Text) -> None:
@@ -110,15 +110,13 @@ def _put(shape: Any, x: float, y: float, width: float, height: float) -> None:
     shape.left, shape.top, shape.width, shape.height = (int(n * PIXEL) for n in (x, y, width, height))
 
 
-def _add(
-    shapes: Any, name: str, place: tuple[float, ...], widths: list[float], high: float, rows: list[str], pixel: int
-) -> Any:
+def _add(shapes: Any, name: str, place: tuple[float, ...], widths: list[float], high: float, rows: list[str]) -> Any:
     from pptx.oxml import parse_xml
 
-    frame = shapes.add_table(1, 1, *(int(edge * pixel) for edge in place))
+    frame = shapes.add_table(1, 1, *(int(edge * PIXEL) for edge in place))
     frame.name = name
-    columns = "".join(f'<a:gridCol w="{int(width * pixel)}"/>' for width in widths)
-    body = "".join(f'<a:tr h="{int(high * pixel)}">{cells}</a:tr>' for cells in rows)
+    columns = "".join(f'<a:gridCol w="{int(width * PIXEL)}"/>' for width in widths)
+    body = "".join(f'<a:tr h="{int(high * PIXEL)}">{cells}</a:tr>' for cells in rows)
     new = parse_xml(
         f'<a:tbl xmlns:a="{_URI}"><a:tblPr><a:tableStyleId>{_NO_STYLE}</a:tableStyleId></a:tblPr>'
         f"<a:tblGrid>{columns}</a:tblGrid>{body}</a:tbl>"
@@ -267,16 +265,12 @@ class _Slide:
         if not link:
             return
         frame = _text_box(self.shapes, "link", (MARGIN, 690, WIDTH - 2 * MARGIN, 22))
-        shown = shorten(safe(link), WIDTH - 2 * MARGIN - 60, 14)
         if len(link) > MAX_LINK:
-            write(
-                frame.paragraphs[0],
-                "This step's link is too long for a slide; it is in the notes.",
-                14,
-                self.theme.quiet,
-            )
-            return
-        write(frame.paragraphs[0], shown, 14, self.theme.link).hyperlink.address = safe(link)
+            too_long = "This step's link is too long for a slide; it is in the notes."
+            write(frame.paragraphs[0], too_long, 14, self.theme.quiet)
+        else:
+            shown = shorten(safe(link), WIDTH - 2 * MARGIN - 60, 14)
+            write(frame.paragraphs[0], shown, 14, self.theme.link).hyperlink.address = safe(link)
 
     def draw(self, mark: Mark) -> None:
         match mark:
@@ -285,7 +279,7 @@ class _Slide:
             case Matrix():
                 self.matrix(mark)
             case Table():
-                add_table(self.shapes, mark, PIXEL)
+                add_table(self.shapes, mark)
             case Gradient():
                 self.gradient(mark)
             case Box():
@@ -299,7 +293,7 @@ class _Slide:
 
     def matrix(self, matrix: Matrix) -> None:
         if is_table(matrix):
-            add_matrix(self.shapes, matrix, PIXEL)
+            add_matrix(self.shapes, matrix)
             return
         edges = (int(n * PIXEL) for n in (matrix.x, matrix.y, matrix.width, matrix.height))
         picture = self.shapes.add_picture(BytesIO(png(matrix)), *edges)

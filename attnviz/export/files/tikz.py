@@ -147,7 +147,7 @@ def write_tikz(sheets: Sequence[Sheet]) -> str:
 
 def _slide(sheet: Sheet) -> str:
     images, lines = picture(draw_picture(sheet, top=0, bottom=PICTURE_HEIGHT))
-    formula = latex(sheet.formula, lambda role: f"av{sheet.theme.palette.text_ink.of(role)[1:]}")
+    formula = latex(sheet.formula, lambda role: f"av{sheet.theme.text_ink.of(role)[1:]}")
     link = ""
     if sheet.link:
         shown = tex(shorten(sheet.link, LINK_WIDTH, 14))

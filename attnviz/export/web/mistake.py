@@ -16,9 +16,8 @@ from attnviz.export.files.svg import write_svg
 from attnviz.export.views import View
 from attnviz.figures.panels import Panel, in_a_row
 from attnviz.formatting import nonzero, scientific
-from attnviz.measures.mistakes.case import Case, Effect, MistakeEffect, Picture, Value
-from attnviz.measures.mistakes.computed import find
-from attnviz.measures.mistakes.texts import TEXTS, Text
+from attnviz.measures.mistakes import TEXTS, Text
+from attnviz.measures.mistakes.computed import Case, Effect, MistakeEffect, Picture, Value, find
 from attnviz.sources import TOY
 from attnviz.steps.picture import AXES
 from attnviz.trace.trace import Trace
@@ -40,7 +39,7 @@ def found_in(view: View, trace: Trace) -> MistakeEffect:
     """Return the effects of the mistake that a view names, on its text.
 
     Raises:
-        attnviz.measures.mistakes.case.NotKnownError: it can't be shown with this model.
+        attnviz.measures.mistakes.computed.NotKnownError: it can't be shown with this model.
     """
     return find(view["mistake"], Case(trace, view["seed"] if view["source"] == TOY.key else 0))
 
@@ -90,21 +89,16 @@ def words(text: Text, effect: MistakeEffect) -> str:
     )
 
 
-def inline(effect: MistakeEffect, theme: Theme, size: tuple[float, float] = SIZE) -> Callable[[str], str]:
-    """Return a function that returns the HTML of a side's picture, with the picture in it."""
+def html(view: View, trace: Trace, theme: Theme, *, answer: bool, brief: bool) -> str:
+    """Return the mistake of a view as HTML with its style sheet; raises as `found_in` and `draw` do."""
+    effect = found_in(view, trace)
+    size = SIZE if not brief else BESIDE if answer else ALONE
 
     def picture(side: str) -> str:
         svg, alt = draw(effect, side, theme, size)
         return f'<img alt="{escape(alt)}" src="data:image/svg+xml;base64,{b64encode(svg).decode()}">'
 
-    return picture
-
-
-def html(view: View, trace: Trace, theme: Theme, *, answer: bool, brief: bool) -> str:
-    """Return the mistake of a view as HTML with its style sheet; raises as `found_in` and `draw` do."""
-    effect = found_in(view, trace)
-    size = SIZE if not brief else BESIDE if answer else ALONE
-    content = body(TEXTS[view["mistake"]], effect, inline(effect, theme, size), answer=answer, brief=brief)
+    content = body(TEXTS[view["mistake"]], effect, picture, answer=answer, brief=brief)
     return f"<style>{styles(SHEET)}</style>{content}"
 
 
@@ -145,19 +139,15 @@ def written(value: Value) -> str:
 
 
 def _panel(picture: Picture, effect: MistakeEffect) -> Panel:
+    limit = 1.0
+    if effect.signed:  # both sides have the same colours
+        limit = max(float(side.values.nan_to_num().abs().max()) for side in (effect.wrong, effect.right)) or 1.0
     return Panel(
         picture.name,
         picture.title,
         picture.values.detach().numpy(),
         *AXES[picture.name],
-        limit=_limit(effect),
+        limit=limit,
         scale="signed" if effect.signed else "weights",
         bar=True,
     )
-
-
-def _limit(effect: MistakeEffect) -> float:
-    """Return the value at which the colours of both sides end."""
-    if not effect.signed:
-        return 1.0
-    return max(float(picture.values.nan_to_num().abs().max()) for picture in (effect.wrong, effect.right)) or 1.0

@@ -15,7 +15,7 @@ from functools import partial
 from hashlib import sha256
 from html import escape
 from math import isqrt
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
 import numpy as np
@@ -34,6 +34,9 @@ from attnviz.sources.compared import choices, default_of_b, run
 from attnviz.sources.shown import KIND_NAMES, ShownHead, shown
 from attnviz.toy.config import MAX_TOKENS
 from attnviz.trained.shipped import title
+
+if TYPE_CHECKING:
+    from attnviz.document import Document
 
 Kind = Literal["walk", "compare", "heads", "picture", "mistake", "training"]
 """What a page shows; the name of its module and of its style sheet in frontend/embed/"""
@@ -173,8 +176,6 @@ HEADS_KEYS = ("layer", "head", "rollout", "chosen", "q", "k", "show", "direction
 """The link keys of what is chosen in Heads"""
 HEADS_BYTES = 1_900_000
 """The most bytes of weights in a page of Heads: in base64 and with everything else, it is then within 3 MB"""
-PROJECTIONS = ("W_query", "W_key", "W_value", "U_query", "U_key", "U_value")
-"""The arrays of a head that grow with the width of the model"""
 
 ROUNDED = (
     "Weights are rounded to 16 bits: each is at most {error} from the one that the model computed. Measures are "
@@ -232,50 +233,50 @@ def _one(page: str, view: View, resources: Resources) -> Iterable[ShownHead]:
 
 
 def _walk_page(page: str, view: View, resources: Resources) -> Page:
-    from attnviz.document import document_of_layer, write
+    from attnviz.document import document_of_layer
+    from attnviz.document.value import PROJECTIONS
     from attnviz.measures.thumbnails import thumbnails
 
     (selection,) = _one(page, view, resources)
     walk = selection.walk(resources)
     small = thumbnails(walk.layer.attentions().numpy())
-    document = document_of_layer(walk, thumbnails=small, refer_to=partial(_leave_out, selection.head))
-    chosen = {**view, "layer": selection.layer, "head": selection.head}
+
+    def leave_out(name: str, _nbytes: int) -> str | None:
+        """Leave out the projections of other heads, which are far larger than everything else in the page."""
+        kind, _, head = name.partition("/")
+        return "elsewhere" if kind in PROJECTIONS and head != str(selection.head) else None
+
+    document = document_of_layer(walk, thumbnails=small, refer_to=leave_out)
     layer = f" · layer {selection.layer}" if selection.source.has_layers else ""
     where = f" · {document.header.place}" if document.header.place else layer
+    view = {**view, "layer": selection.layer, "head": selection.head}
     keys = {**{name: name for name in WALK_KEYS}, "step": PAGES[page].step_key}
-    return Page(
-        "walk",
-        f"{title(selection.model.name)}{where}, step by step",
-        views.caption(page, chosen.__getitem__),
-        write(document),
-        json.dumps(asdict(document.header), ensure_ascii=False),
-        {name: KEYS[key].write(chosen[key]) for name, key in keys.items() if chosen[key] is not None},
-        missing=f"this page holds the projections of head {selection.head} only",
-        lecture=view["lecture"],
-    )
+    walk_page = _page_of(document, page, view, keys, f"{title(selection.model.name)}{where}, step by step")
+    return replace(walk_page, missing=f"this page holds the projections of head {selection.head} only")
 
 
 def _averages_page(view: View, resources: Resources) -> Page:
-    from attnviz.document import document_of_layer, write
+    from attnviz.document import document_of_layer
     from attnviz.sources.models import averages_of
 
     document = document_of_layer(averages_of(view.__getitem__, resources))
     chosen = {"step": "way", "q": "q", "k": "k", "focus": "focus"}
+    return _page_of(document, "averages", view, chosen, views.title("averages", view.__getitem__))
+
+
+def _page_of(document: Document, page: str, view: View, keys: Mapping[str, str], heading: str) -> Page:
+    """Return a page with a walk; `keys` are the link keys of what is chosen in it, by its names in the walk."""
+    from attnviz.document import write
+
     return Page(
         "walk",
-        views.title("averages", view.__getitem__),
-        views.caption("averages", view.__getitem__),
+        heading,
+        views.caption(page, view.__getitem__),
         write(document),
         json.dumps(asdict(document.header), ensure_ascii=False),
-        {name: KEYS[key].write(view[key]) for name, key in chosen.items() if view[key] is not None},
+        {name: KEYS[key].write(view[key]) for name, key in keys.items() if view[key] is not None},
         lecture=view["lecture"],
     )
-
-
-def _leave_out(head: int, name: str, _: object) -> str | None:
-    """Leave out the projections of other heads, which are far larger than everything else in the page."""
-    kind, _, head_number = name.partition("/")
-    return "elsewhere" if kind in PROJECTIONS and head_number != str(head) else None
 
 
 def _compared(view: View, resources: Resources) -> Iterable[ShownHead]:
@@ -284,17 +285,14 @@ def _compared(view: View, resources: Resources) -> Iterable[ShownHead]:
 
 
 def _compare_page(view: View, resources: Resources) -> Page:
-    from attnviz.compare.matrices import encode
     from attnviz.export.comparison import compared
 
     view = {**view, **default_of_b(view.__getitem__, resources)}
     a, b = choices(view.__getitem__, resources)
     both = compared((a, b), (run(a, resources), run(b, resources)), view["quantity"])
-    coded = {name: encode(matrix) for name, matrix in both.matrices().items()}
     sizes = {"q": len(both.labels["query"]), "k": len(both.labels["key"])}
-    header = {
-        **both.header(stretch=STRETCH[view["stretch"]]),
-        "ranges": {name: levels for name, (_, levels) in coded.items()},
+    header, matrices = both.payload(stretch=STRETCH[view["stretch"]])
+    header |= {
         "acknowledged": 0,
         **{name: view[name] if (view[name] or 0) < size else None for name, size in sizes.items()},
         "focus": view["focus"],
@@ -303,9 +301,9 @@ def _compare_page(view: View, resources: Resources) -> Page:
         "compare",
         views.title("compare", view.__getitem__),
         views.caption("compare", view.__getitem__),
-        write_payload(header, {name: matrix for name, (matrix, _) in coded.items()}),
+        write_payload(header, matrices),
         json.dumps(header, ensure_ascii=False),
-        notes=tuple(filter(None, (both.notice(), both.caveats(), _precision(levels for _, levels in coded.values())))),
+        notes=tuple(filter(None, (both.notice(), both.caveats(), _precision(header["ranges"].values())))),
         lecture=view["lecture"],
     )
 

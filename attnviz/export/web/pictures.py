@@ -140,7 +140,8 @@ def _of_task(view: View) -> tuple[Layout | None, dict[str, Tokens]]:
         torch.zeros(1, len(query), dtype=torch.long),
         None if source is None else torch.tensor([source.ids]),
     )
-    weights = weights_of(_model(recording, snapshot), batch)[watched.place]
+    model = cast("TokenModel", model_of(recording.plan.model, snapshot.weights)).eval()
+    weights = weights_of(model, batch)[watched.place]
     if source is not None:
         tokens = {"query": source if kind == "encoder" else query, "key": query if kind == "decoder" else source}
     title = f"weights of {kind} layer {layer} · head {head} after {counted(snapshot.step, 'step')}"
@@ -170,13 +171,6 @@ def _nearest(recording: Recording, step: int | None) -> Snapshot:
     """Return the snapshot nearest to a step; the last one for None."""
     snapshots = recording.view.snapshots
     return snapshots[-1] if step is None else min(snapshots, key=lambda snapshot: abs(snapshot.step - step))
-
-
-def _model(recording: Recording, snapshot: Snapshot) -> TokenModel:
-    model = model_of(recording.plan.model, snapshot.weights)
-    if not isinstance(model, TokenModel):
-        raise TypeError(f"{type(model).__name__} has no attention")
-    return model.eval()
 
 
 def _side_by_side(matrices: list[tuple[str, Tensor]], *, causal: bool) -> Layout:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import Any
 
 from attnviz.components.built import page_script
 from attnviz.components.styles import styles
@@ -17,9 +16,8 @@ from attnviz.export.web.pictures import draw_view
 from attnviz.lessons import Lesson, Scene
 from attnviz.lessons.targets import html
 from attnviz.links.pages import PAGES
-from attnviz.measures.mistakes.texts import TEXTS
+from attnviz.measures.mistakes import TEXTS
 from attnviz.sources import Resources
-from attnviz.trace.trace import Trace
 
 ASSETS = "assets"
 PICTURE_ONLY = "A picture of the page “{}”, which moves only in the app."
@@ -70,7 +68,7 @@ def file_of(number: int) -> str:
 
 
 def _show(scene: Scene, number: int, resources: Resources) -> _Shown:
-    view = _view(scene)
+    view = {**PAGES[scene.page].read(scene.values())[0], "lecture": False}
     if scene.page == "transformer" and view["check"] == "mistake":
         return _mistake(view, number, resources)
     try:
@@ -79,11 +77,6 @@ def _show(scene: Scene, number: int, resources: Resources) -> _Shown:
         return _draw(scene, view, number, resources)
     about = f'<p class="attnviz-about">{escape(page.about)}</p>\n'
     return _Shown(page.kind, about + page.body, page.said, {})
-
-
-def _view(scene: Scene) -> dict[str, Any]:
-    view, _ = PAGES[scene.page].read(scene.values())
-    return {**view, "lecture": False}
 
 
 def _draw(scene: Scene, view: View, number: int, resources: Resources) -> _Shown:
@@ -98,7 +91,8 @@ def _draw(scene: Scene, view: View, number: int, resources: Resources) -> _Shown
 
 def _mistake(view: View, number: int, resources: Resources) -> _Shown:
     """Return a scene of a mistake beside the right way, with light and dark pictures."""
-    text, effect = TEXTS[view["mistake"]], mistake.found_in(view, _trace("transformer", view, resources))
+    trace = PAGES["transformer"].shows(view.__getitem__, resources).trace(resources)
+    text, effect = TEXTS[view["mistake"]], mistake.found_in(view, trace)
     files: dict[str, bytes] = {}
 
     def picture(side: str) -> str:
@@ -109,10 +103,6 @@ def _mistake(view: View, number: int, resources: Resources) -> _Shown:
 
     body = mistake.body(text, effect, picture, answer=view["answer"], brief=True)
     return _Shown("mistake", body, mistake.words(text, effect), files)
-
-
-def _trace(page: str, view: View, resources: Resources) -> Trace:
-    return PAGES[page].shows(view.__getitem__, resources).trace(resources)
 
 
 def _themed(paths: Mapping[str, str], light: str) -> str:

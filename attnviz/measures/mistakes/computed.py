@@ -1,4 +1,4 @@
-"""What each mistake does on a text, compared with the correct computation.
+"""What each mistake does on a text, compared with the correct computation: two pictures and a table of numbers.
 
 First come mistakes in the attention of one head (its maps, its mask, its inputs), then those in the rest of the block
 (the joined heads, the norm, the feed-forward).
@@ -9,18 +9,155 @@ Shapes: T tokens, C model width, H heads, D head width, F feed-forward width; Tq
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from attnviz.attention import attend, causal_mask
+from attnviz.attention import AttentionSteps, attend, causal_mask
 from attnviz.formatting import number
 from attnviz.measures.changes import change_row, moments, norm_over_all
-from attnviz.measures.mistakes.case import Case, Effect, MistakeEffect, NotKnownError, Picture, Value, known, leak
-from attnviz.trace.layer import ACTIVATIONS, BlockSteps
-from attnviz.trace.model import Activation
+from attnviz.reprs import ShortRepr
+from attnviz.tokens import Tokens
+from attnviz.trace.layer import ACTIVATIONS, Block, BlockSteps, LayerTrace
+from attnviz.trace.model import Activation, Kind
+from attnviz.trace.trace import Trace
+
+Value = float | int | str
+T = TypeVar("T")
+
+
+class NotKnownError(ValueError):
+    """A mistake can't be shown with this model. The message is one sentence for the user."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Picture(ShortRepr):
+    """A matrix with the names of its axes."""
+
+    name: str
+    """The quantity's name in `attnviz.steps.picture.AXES`, which says what its rows and columns are"""
+    title: str
+    values: Tensor
+    """(rows, columns); NaN in hidden cells"""
+    tokens: Mapping[str, Sequence[str]]
+    """The labels of rows and columns that are tokens, by "query" and "key" """
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """One line of the table: a quantity with the wrong code and with the right one."""
+
+    what: str
+    wrong: Value
+    right: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class MistakeEffect(ShortRepr):
+    """The effect of a mistake on a text."""
+
+    wrong: Picture
+    right: Picture
+    effects: tuple[Effect, ...]
+    signed: bool = True
+    """Whether the numbers have a sign; if not, they are weights from 0 to 1"""
+    where: str = ""
+    """What was computed: "encoder block 0 · head 0" """
+    note: str = ""
+    """What is special about this text or model, as a sentence"""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Case(ShortRepr):
+    """The first block of the model's last stack, on a text: of its decoder, or of its only stack."""
+
+    trace: Trace
+    seed: int = 0
+    """The seed of the numbers that a mistake draws at random"""
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of the block's self-attention."""
+        return "decoder" if "decoder" in self.trace.blocks else self.trace.kinds[0]
+
+    @property
+    def block(self) -> Block:
+        """The block."""
+        return self.trace.block(self.trace.numbers_of(self.kind)[0], self.kind)
+
+    @property
+    def attention(self) -> LayerTrace:
+        """Its self-attention."""
+        return self.block.attention
+
+    @property
+    def tokens(self) -> Tokens:
+        """Its tokens."""
+        return self.trace.query_tokens(self.kind)
+
+    @property
+    def labels(self) -> Mapping[str, Sequence[str]]:
+        """The labels of its tokens, on rows and on columns."""
+        return dict.fromkeys(("query", "key"), self.tokens.labels)
+
+    def picture(self, name: str, values: Tensor, title: str = "") -> Picture:
+        """Return a matrix whose rows and columns are the block's tokens, where they are tokens."""
+        return Picture(name, title or name, values, self.labels)
+
+    @property
+    def where(self) -> str:
+        """The block in words."""
+        return f"{self.kind} block {self.trace.numbers_of(self.kind)[0]}"
+
+    @property
+    def inputs(self) -> Tensor:
+        """The input of its self-attention, (T, C).
+
+        Raises:
+            NotKnownError: it is not known for this model.
+        """
+        return known(self.attention.query_input, "the input of its attention")
+
+
+def known(value: T | None, what: str) -> T:
+    """Return a value, which must not be None.
+
+    Raises:
+        NotKnownError: it is None; the message says that `what` is not known.
+    """
+    if value is None:
+        raise NotKnownError(f"This can't be shown with this model: {what} is not known.")
+    return value
+
+
+def attended(layer: LayerTrace, queries: Tensor, keys: Tensor, mask: Tensor | None = None) -> AttentionSteps:
+    """Attend with the projections of head 0 of a layer from queries, (Tq, C), to keys, (Tk, C).
+
+    Raises:
+        NotKnownError: the projections are not known for this model.
+    """
+    maps = known(layer.projections, "how it makes queries, keys and values")
+    inputs = {"query": queries, "key": keys, "value": keys}
+    return attend(*(maps[name].apply(x)[0] for name, x in inputs.items()), mask=mask, scale=layer.scale)
+
+
+def leak(compute: Callable[[Tensor], Tensor], x: Tensor) -> Value:
+    """Return the largest change in the rows before the last one when `change_row` changes the last one.
+
+    Args:
+        compute: takes (T, C) and returns (T, ...).
+        x: (T, C).
+    """
+    if len(x) < 2:
+        return "no row before it"
+    with torch.inference_mode():
+        changes = (compute(change_row(x, -1)) - compute(x)).abs()
+    return float(changes[:-1].max())
+
 
 FILL = -1e10
 """What the mistake puts in place of −∞"""
@@ -90,30 +227,19 @@ def cross(case: Case) -> MistakeEffect:
         )
     layer = case.trace.layers["cross"][0]
     y, encoded = known(layer.query_input, "what it reads"), known(layer.key_input, "what it reads")
-    projections = known(layer.projections, "how it makes queries, keys and values")
-
-    def attention(queries: Tensor, keys: Tensor) -> tuple[Tensor, Tensor]:
-        query, key, value = (
-            projections["query"].apply(queries)[0],
-            projections["key"].apply(keys)[0],
-            projections["value"].apply(keys)[0],
-        )
-        steps = attend(query, key, value, scale=layer.scale)
-        return steps.weights, steps.head_outputs
-
-    (right, output), (wrong, swapped) = attention(y, encoded), attention(encoded, y)
+    right, wrong = attended(layer, y, encoded), attended(layer, encoded, y)
     changed = change_row(y, -1)
     changes = [
-        _rows_that_change(attention(*pair)[1], before)
-        for pair, before in (((encoded, changed), swapped), ((changed, encoded), output))
+        _rows_that_change(attended(layer, *pair).head_outputs, before.head_outputs)
+        for pair, before in (((encoded, changed), wrong), ((changed, encoded), right))
     ]
     names = case.trace.query_tokens("encoder").labels, case.tokens.labels
     fits = "yes: no error" if len(y) == len(encoded) else "no: an error"
     return MistakeEffect(
-        Picture("weights", "weights", wrong, {"query": names[0], "key": names[1]}),
-        Picture("weights", "weights", right, {"query": names[1], "key": names[0]}),
+        Picture("weights", "weights", wrong.weights, {"query": names[0], "key": names[1]}),
+        Picture("weights", "weights", right.weights, {"query": names[1], "key": names[0]}),
         (
-            Effect("weights, rows × columns", _shape(wrong), _shape(right)),
+            Effect("weights, rows × columns", _shape(wrong.weights), _shape(right.weights)),
             Effect(f"can be added to the decoder's {len(y)} rows", fits, "yes"),
             Effect("the decoder's last token changes: rows that change", *changes),
         ),
@@ -124,16 +250,13 @@ def cross(case: Case) -> MistakeEffect:
 
 def mask(case: Case) -> MistakeEffect:
     """Leave the causal mask out."""
-    x, scale = case.inputs, case.attention.scale
-    t = len(x)
-    maps = {name: case.map(name) for name in ("query", "key", "value")}
+    x, layer = case.inputs, case.attention
+    seen = causal_mask(len(x))
+    wrong, right = attended(layer, x, x).weights, attended(layer, x, x, seen).weights
 
-    def run(rows: Tensor, seen: Tensor | None) -> tuple[Tensor, Tensor]:
-        steps = attend(maps["query"](rows), maps["key"](rows), maps["value"](rows), mask=seen, scale=scale)
-        return steps.weights, steps.head_outputs
+    def moves(mask: Tensor | None) -> Value:
+        return leak(lambda y: attended(layer, y, y, mask).head_outputs, x)
 
-    seen = causal_mask(t)
-    wrong, right = run(x, None)[0], run(x, seen)[0]
     reads = case.kind == "encoder"
     return MistakeEffect(
         case.picture("weights", wrong),
@@ -142,7 +265,7 @@ def mask(case: Case) -> MistakeEffect:
             Effect("cells that look ahead", int((wrong.triu(1) > 0).sum()), int((right.triu(1) > 0).sum())),
             Effect("weight on later tokens, mean of the rows",
                    *(weights.triu(1).sum(-1).mean().item() for weights in (wrong, right))),
-            Effect(LATER.format("the output"), leak(lambda y: run(y, None)[1], x), leak(lambda y: run(y, seen)[1], x)),
+            Effect(LATER.format("the output"), moves(None), moves(seen)),
         ),
         signed=False,
         where=f"{case.where} · head 0",
@@ -373,7 +496,7 @@ COMPUTED: Mapping[str, Callable[[Case], MistakeEffect]] = {
     "sum": add,
     "same": same,
 }
-"""By the names in `texts.TEXTS`"""
+"""By the names in `attnviz.measures.mistakes.TEXTS`"""
 
 
 def find(name: str, case: Case) -> MistakeEffect:

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, TypeGuard
+from typing import TypeGuard
 
-from attnviz.trace.model import Activation
-
-Architecture = Literal["encoder", "decoder", "both"]
-"""encoder: each token sees all tokens; decoder: each sees itself and earlier ones; both: an encoder, and a decoder that
-also reads its output"""
+from attnviz.toy.config import Architecture
+from attnviz.trace.model import Activation, Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +56,11 @@ class TokenConfig:
     def is_complete(self) -> bool:
         """Whether its blocks have all parts of a transformer block."""
         return self.residual and self.norm and self.feed_forward != 0
+
+    @property
+    def kinds(self) -> tuple[Kind, ...]:
+        """The kinds of attention that its layers have."""
+        return ("encoder", "decoder", "cross") if self.architecture == "both" else (self.architecture,)
 
     @property
     def feed_forward_width(self) -> int:

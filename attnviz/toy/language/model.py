@@ -9,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.toy.language.config import TokenConfig
-from attnviz.toy.layers import FeedForward, MultiHeadAttention, Past, linear_map
+from attnviz.toy.layers import FeedForward, MultiHeadAttention, Past, block_weights
 from attnviz.toy.stacks import Encoder, Seq2Seq
-from attnviz.trace.layer import BlockSteps, BlockWeights, Norm
+from attnviz.trace.layer import BlockSteps, BlockWeights
 from attnviz.trace.recorder import watch_norm
 
 NO_RESIDUAL = "This model adds nothing to its stream: without residual sums, what follows an attention is not shown."
@@ -74,11 +74,7 @@ class ReducedLayer(nn.Module):
 
     def weights(self) -> BlockWeights:
         """Return the weights of the norms and the feed-forward."""
-        forward = self.feed_forward
-        norms = {name: Norm.of(child) for name, child in self.named_children() if isinstance(child, nn.LayerNorm)}
-        if not isinstance(forward, FeedForward):
-            return BlockWeights(norms, None, None)
-        return BlockWeights(norms, linear_map(forward.first), linear_map(forward.second), forward.activation)
+        return block_weights(self, self.feed_forward)
 
     def _joined(self, x: Tensor, output: Tensor) -> Tensor:
         dropped: Tensor = self.dropout(output)
@@ -306,12 +302,8 @@ class GRUModel(nn.Module):
         Raises:
             ValueError: a number is below 1.
         """
-        for name, number in (
-            ("vocabulary", vocabulary),
-            ("width", width),
-            ("layers", layers),
-            ("block_size", block_size),
-        ):
+        sizes = {"vocabulary": vocabulary, "width": width, "layers": layers, "block_size": block_size}
+        for name, number in sizes.items():
             if number < 1:
                 raise ValueError(f"{name} is {number}; it must be at least 1")
         super().__init__()

@@ -160,12 +160,9 @@ class Job:
 def held_by(jobs: Iterable[Job]) -> int:
     """Return the bytes in memory of several jobs and their data; shared data are counted once."""
     jobs = list(jobs)
-    data_sizes = {id(job.data): _size_of(job.data) for job in jobs if job.data is not None}
-    return sum(job.nbytes for job in jobs) + sum(data_sizes.values())
-
-
-def _size_of(data: Data) -> int:
-    return sys.getsizeof(data) if isinstance(data, str) else data.nbytes
+    all_data = {id(job.data): job.data for job in jobs if job.data is not None}.values()
+    held_by_data = sum(sys.getsizeof(data) if isinstance(data, str) else data.nbytes for data in all_data)
+    return sum(job.nbytes for job in jobs) + held_by_data
 
 
 def _size(snapshots: list[Snapshot] | tuple[Snapshot, ...]) -> int:

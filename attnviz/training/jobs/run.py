@@ -14,9 +14,8 @@ import torch
 from attnviz.training.evaluation import Evaluator
 from attnviz.training.jobs.process import Message
 from attnviz.training.jobs.weights import to_bytes
-from attnviz.training.labelled import LabelledVectors
 from attnviz.training.loop import DivergedError, Trainer
-from attnviz.training.plan import MEMORY_MB, Data, Plan, build, subject_of
+from attnviz.training.plan import MEMORY_MB, Data, LabelledVectors, Plan, build, subject_of
 from attnviz.training.settings import TAGGED, VECTORS, TrainingSettings
 from attnviz.training.tagged.files import TaggedFiles
 from attnviz.training.tasks import TASKS

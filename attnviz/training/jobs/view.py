@@ -29,7 +29,7 @@ class Snapshot(ShortRepr):
 
 
 @dataclass(frozen=True, slots=True)
-class HeadOf:
+class FoundHead:
     """A head of a model, and how strongly it shows a pattern."""
 
     kind: Kind
@@ -63,7 +63,7 @@ class Evaluation(ShortRepr):
         }
         return cls(step, float(told["loss"]), float(told["accuracy"]), scores, told.get("trained"))
 
-    def best_head(self, pattern: str) -> HeadOf | None:
+    def best_head(self, pattern: str) -> FoundHead | None:
         """Return the head that shows a pattern most; None if the pattern has no scores."""
         return best_of(self.scores.get(pattern, {}))
 
@@ -133,10 +133,10 @@ def thinned_losses(
     return (starts + (sizes - 1) / 2).astype(np.float32), (np.add.reduceat(losses, starts) / sizes).astype(np.float32)
 
 
-def best_of(scores: Mapping[Place, Iterable[float]]) -> HeadOf | None:
+def best_of(scores: Mapping[Place, Iterable[float]]) -> FoundHead | None:
     """Return the head with the highest score, the first in case of a tie; None if there are no scores."""
     heads_with_scores = [
-        HeadOf(place.kind, place.layer, head, score)
+        FoundHead(place.kind, place.layer, head, score)
         for place, heads in scores.items()
         for head, score in enumerate(heads)
     ]

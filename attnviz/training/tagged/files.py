@@ -198,8 +198,16 @@ class TaggedFiles(ShortRepr):
 
     @cached_property
     def baseline(self) -> Baseline:
-        """The result of the baseline, which needs no model."""
-        return baseline(self)
+        """The result of tagging the test file with each word's most frequent tag in the training file, without a model.
+
+        Among equally frequent tags, the first in code-point order is used. An unknown word gets the overall most
+        frequent tag.
+        """
+        counts = np.zeros((len(self.labels), len(self.tags)), np.int64)
+        np.add.at(counts, (self.train.words, self.train.tags), 1)
+        predicted = np.where(counts.any(1), counts.argmax(1), counts.sum(0).argmax()).astype(np.int32)
+        right = int((predicted[self.test.words] == self.test.tags).sum())
+        return Baseline(predicted, right, len(self.test.words))
 
     def to_bytes(self) -> bytes:
         """Return them as a safetensors file."""
@@ -303,16 +311,3 @@ def _part(text: TaggedText, ids: Mapping[str, int], numbers: Mapping[str, int]) 
 
 def _array(numbers: Sequence[int]) -> Ids:
     return np.array(numbers, np.int32)
-
-
-def baseline(files: TaggedFiles) -> Baseline:
-    """Tag the test file with each word's most frequent tag in the training file.
-
-    Among equally frequent tags, the first in code-point order is used. An unknown word gets the overall most frequent
-    tag.
-    """
-    counts = np.zeros((len(files.labels), len(files.tags)), np.int64)
-    np.add.at(counts, (files.train.words, files.train.tags), 1)
-    predicted = np.where(counts.any(1), counts.argmax(1), counts.sum(0).argmax()).astype(np.int32)
-    right = int((predicted[files.test.words] == files.test.tags).sum())
-    return Baseline(predicted, right, len(files.test.words))

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from attnviz.tokens import NO_ID, Tokens, repair
 from attnviz.toy.language.config import TokenConfig
-from attnviz.training.settings import TAGGED, TrainingSettings
+from attnviz.training.settings import TAGGED
 from attnviz.training.tagged.files import FILL, UNKNOWN, TaggedFiles, TaggedPart
 from attnviz.training.tasks.task import IGNORED, Batch, Part, Task, tokens_of
 
@@ -54,29 +54,16 @@ class TaggedWords(Task):
             examples: texts to begin with; by default, the first words of the vocabulary.
         """
         self.labels, self.tags, self.longest = tuple(labels), tuple(tags), longest
+        self.model = TokenConfig(
+            len(self.labels), longest, "encoder", layers=1, heads=4, width=32, outputs=len(self.tags), padding=FILL
+        )
+        self.control_model = replace(self.model, layers=0)
         self.examples = tuple(examples) or (" ".join(self.labels[UNKNOWN + 1 : UNKNOWN + 7]),)
 
     @property
     def outputs(self) -> tuple[str, ...]:
         """The tags."""
         return self.tags
-
-    @property
-    def model(self) -> TokenConfig:
-        """An encoder of one layer with four heads."""
-        return TokenConfig(
-            len(self.labels), self.longest, "encoder", layers=1, heads=4, width=32, outputs=len(self.tags), padding=FILL
-        )
-
-    @property
-    def control_model(self) -> TokenConfig:
-        """Embeddings and the output layer alone."""
-        return replace(self.model, layers=0)
-
-    @property
-    def training(self) -> TrainingSettings:
-        """The same settings as for the generated sentences."""
-        return TrainingSettings(steps=800, batch=64, learning_rate=2e-3)
 
     def read(self, text: str) -> tuple[Tokens, Tokens | None]:
         """Return the words of a text; words not in the vocabulary are marked and get the id of the unknown word.
@@ -85,8 +72,7 @@ class TaggedWords(Task):
         """
         known = set(self.labels)
         parts = [part for match in re.finditer(r"\S+", repair(text)) for part in _cut(match, known)]
-        kept = parts[: self.longest]
-        tokens = tokens_of(text, kept, self.labels, dropped=len(parts) - len(kept))
+        tokens = tokens_of(text, parts, self.labels, most=self.longest)
         return replace(tokens, ids=tuple(UNKNOWN if id_ == NO_ID else id_ for id_ in tokens.ids)), None
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -39,27 +40,11 @@ class Counting(Task):
     patterns = (Pattern("same", "looks at earlier equal letters", _same),)
     control = "Without a layer it sees only the letter itself and its position, and can only guess from its position."
     examples = ("hello world", "banana bandana")
+    outputs = ("0", "1", "2+")
+    model = TokenConfig(len(labels), COUNTING_LENGTH, layers=1, heads=2, width=32, outputs=TOP + 1)
+    control_model = replace(model, layers=0)
+    training = TrainingSettings(steps=1000, batch=64, learning_rate=2e-3)
     _vocab = CharVocab(labels)
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """The counts."""
-        return "0", "1", "2+"
-
-    @property
-    def model(self) -> TokenConfig:
-        """A decoder of one layer with two heads."""
-        return TokenConfig(len(self.labels), COUNTING_LENGTH, layers=1, heads=2, width=32, outputs=TOP + 1)
-
-    @property
-    def control_model(self) -> TokenConfig:
-        """Embeddings and the output layer alone."""
-        return TokenConfig(len(self.labels), COUNTING_LENGTH, layers=0, heads=2, width=32, outputs=TOP + 1)
-
-    @property
-    def training(self) -> TrainingSettings:
-        """Slow enough to watch."""
-        return TrainingSettings(steps=1000, batch=64, learning_rate=2e-3)
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
         """Draw a subset of the letters for each sequence, and a random text of them."""
@@ -110,26 +95,9 @@ class Depth(Task):
     patterns = (Pattern("even", "spreads its weight evenly over all before", _even),)
     control = "Without a layer it sees only the character itself and its position, and can only guess from these."
     examples = ("(())()((()))", "f(x(y)(z))")
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """The depths."""
-        return tuple(map(str, range(DEEPEST + 1)))
-
-    @property
-    def model(self) -> TokenConfig:
-        """A decoder of one layer with two heads."""
-        return TokenConfig(len(self.labels), DEPTH_LENGTH, layers=1, heads=2, width=32, outputs=DEEPEST + 1)
-
-    @property
-    def control_model(self) -> TokenConfig:
-        """Embeddings and the output layer alone."""
-        return TokenConfig(len(self.labels), DEPTH_LENGTH, layers=0, heads=2, width=32, outputs=DEEPEST + 1)
-
-    @property
-    def training(self) -> TrainingSettings:
-        """Slow enough to watch."""
-        return TrainingSettings(steps=800, batch=64, learning_rate=2e-3)
+    outputs = tuple(map(str, range(DEEPEST + 1)))
+    model = TokenConfig(len(labels), DEPTH_LENGTH, layers=1, heads=2, width=32, outputs=DEEPEST + 1)
+    control_model = replace(model, layers=0)
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
         """Draw brackets so that the depth stays between 0 and `DEEPEST`."""
@@ -147,4 +115,4 @@ class Depth(Task):
     def read(self, text: str) -> tuple[Tokens, Tokens | None]:
         """Return the brackets of a text; any other visible character is read as x."""
         parts = [(piece if piece in self.labels else OTHER, start, end) for piece, start, end in parts_of(text)]
-        return tokens_of(text, parts[:DEPTH_LENGTH], self.labels, dropped=max(len(parts) - DEPTH_LENGTH, 0)), None
+        return tokens_of(text, parts, self.labels, most=DEPTH_LENGTH), None

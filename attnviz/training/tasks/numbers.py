@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import string
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 import torch
@@ -71,21 +71,9 @@ class Addition(Task):
     examples = ("47+85", "9+1")
     writes = whole = True
     sign = "="
-
-    @property
-    def model(self) -> TokenConfig:
-        """A decoder of two layers with four heads."""
-        return TokenConfig(len(self.labels), ADDITION_LENGTH, layers=2, heads=4, width=64)
-
-    @property
-    def control_model(self) -> TokenConfig:
-        """The same with one layer."""
-        return TokenConfig(len(self.labels), ADDITION_LENGTH, layers=1, heads=4, width=64)
-
-    @property
-    def training(self) -> TrainingSettings:
-        """Slow enough to watch."""
-        return TrainingSettings(steps=800, batch=128, learning_rate=2e-3)
+    model = TokenConfig(len(labels), ADDITION_LENGTH, layers=2, heads=4, width=64)
+    control_model = replace(model, layers=1)
+    training = TrainingSettings(steps=800, batch=128, learning_rate=2e-3)
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
         """Draw training pairs of numbers."""
@@ -116,10 +104,7 @@ class Addition(Task):
         text = repair(text)
         sum_ = re.fullmatch(r"\s*([0-9]{1,2})\s*\+\s*([0-9]{1,2})\s*(=.*)?", text, re.DOTALL)
         if sum_ is None:
-            parts = parts_of(text)
-            return tokens_of(
-                text, parts[:ADDITION_LENGTH], self.labels, dropped=max(len(parts) - ADDITION_LENGTH, 0)
-            ), None
+            return tokens_of(text, parts_of(text), self.labels, most=ADDITION_LENGTH), None
         kept: list[Part] = []
         for group in (1, 2):
             number, start = sum_[group], sum_.start(group)
@@ -193,33 +178,14 @@ class Modular(Task):
     control = "Without a layer, the equals sign sees neither number, and one answer of 31 is right by chance."
     examples = ("20 + 15", "7 + 8")
     sign = "="
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """The numbers."""
-        return self.labels[:PRIME]
-
-    @property
-    def model(self) -> TokenConfig:
-        """A decoder of one layer with four heads."""
-        return TokenConfig(
-            len(self.labels), MODULAR_LENGTH, layers=1, heads=4, width=48, feed_forward=96, outputs=PRIME
-        )
-
-    @property
-    def control_model(self) -> TokenConfig:
-        """Embeddings and the output layer alone."""
-        return TokenConfig(
-            len(self.labels), MODULAR_LENGTH, layers=0, heads=4, width=48, feed_forward=96, outputs=PRIME
-        )
-
-    @property
-    def training(self) -> TrainingSettings:
-        """All training sums at each step, and strong weight decay."""
-        return TrainingSettings(
-            steps=2500, batch=SUMS - MODULAR_HELD_OUT, learning_rate=1e-3, warm_up=10, optimiser="muon", beta2=0.98,
-            weight_decay=1.0,
-        )  # fmt: skip
+    outputs = labels[:PRIME]
+    model = TokenConfig(len(labels), MODULAR_LENGTH, layers=1, heads=4, width=48, feed_forward=96, outputs=PRIME)
+    control_model = replace(model, layers=0)
+    training = TrainingSettings(
+        steps=2500, batch=SUMS - MODULAR_HELD_OUT, learning_rate=1e-3, warm_up=10, optimiser="muon", beta2=0.98,
+        weight_decay=1.0,
+    )  # fmt: skip
+    """All training sums at each step, and strong weight decay"""
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
         """Draw `size` training sums without replacement, or all of them if there are fewer."""
@@ -246,9 +212,8 @@ class Modular(Task):
     def read(self, text: str) -> tuple[Tokens, Tokens | None]:
         """Return the tokens of a sum, without its plus sign; a missing equals sign is added."""
         parts = parts_of(text, r"[0-9]+|[^\s+0-9]")
-        kept = parts[:MODULAR_LENGTH]
-        sign = added(["="]) if len(kept) == MODULAR_LENGTH - 1 and kept[-1][0] != "=" else []
-        return tokens_of(text, kept + sign, self.labels, dropped=len(parts) - len(kept)), None
+        sign = added(["="]) if len(parts) == MODULAR_LENGTH - 1 and parts[-1][0] != "=" else []
+        return tokens_of(text, parts, self.labels, most=MODULAR_LENGTH, then=sign), None
 
     def answer(self, model: AnsweringModel, text: str) -> str:
         """Return the model's output at the equals sign; "" if the text is not a sum of two numbers below 31."""
@@ -373,21 +338,9 @@ class Numbers(Task):
     control = "Without an encoder it never sees the digits, and writes the words of some number."
     examples = ("342", "17", "800")
     writes = whole = True
-
-    @property
-    def model(self) -> TokenConfig:
-        """An encoder and a decoder of one layer each with two heads."""
-        return TokenConfig(len(self.labels), WORDS_LENGTH, "both", layers=1, heads=2, width=32, padding=0)
-
-    @property
-    def control_model(self) -> TokenConfig:
-        """The decoder alone."""
-        return TokenConfig(len(self.labels), WORDS_LENGTH, "decoder", layers=1, heads=2, width=32)
-
-    @property
-    def training(self) -> TrainingSettings:
-        """Slow enough to watch."""
-        return TrainingSettings(steps=800, batch=64, learning_rate=1e-3, weight_decay=0.5)
+    model = TokenConfig(len(labels), WORDS_LENGTH, "both", layers=1, heads=2, width=32, padding=0)
+    control_model = replace(model, architecture="decoder", padding=None)
+    training = TrainingSettings(steps=800, batch=64, learning_rate=1e-3, weight_decay=0.5)
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
         """Draw training numbers."""
@@ -406,14 +359,9 @@ class Numbers(Task):
 
     def read(self, text: str) -> tuple[Tokens, Tokens | None]:
         """Return the digits of a text, and the decoder's input for the right words, as added tokens."""
-        parts = parts_of(text)
-        kept = parts[:DIGITS]
-        digits = "".join(piece for piece, _, _ in kept if piece in string.digits)
-        words = [START, *(word for word, _ in words_of(int(digits)))] if digits else []
-        return (
-            tokens_of(text, kept, self.labels, dropped=len(parts) - len(kept)),
-            tokens_of("", added(words), self.labels),
-        )
+        solution = self.solution(text)
+        words = [START, *solution.split()] if solution else []
+        return tokens_of(text, parts_of(text), self.labels, most=DIGITS), tokens_of("", added(words), self.labels)
 
     def answer(self, model: AnsweringModel, text: str) -> str:
         """Return the words that the model writes; the control model does not get the digits."""

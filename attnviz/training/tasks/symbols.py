@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import string
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -72,21 +73,11 @@ class Induction(Task):
     )
     control = "One layer cannot do it: to find what came after a letter takes two steps, one after another."
     examples = ("qweasdqweasdqweasd", "theraininspaintherain")
-
-    @property
-    def model(self) -> TokenConfig:
-        """Two layers of two heads, with attention only: 11 thousand parameters."""
-        return TokenConfig(len(self.labels), INDUCTION_LENGTH, layers=2, heads=2, width=32, feed_forward=0, norm=False)
-
-    @property
-    def control_model(self) -> TokenConfig:
-        """The same with one layer."""
-        return TokenConfig(len(self.labels), INDUCTION_LENGTH, layers=1, heads=2, width=32, feed_forward=0, norm=False)
-
-    @property
-    def training(self) -> TrainingSettings:
-        """Slow enough to watch: 99 % after some 700 steps."""
-        return TrainingSettings(steps=800, batch=64, learning_rate=1e-3)
+    model = TokenConfig(len(labels), INDUCTION_LENGTH, layers=2, heads=2, width=32, feed_forward=0, norm=False)
+    """With attention only: 11 thousand parameters"""
+    control_model = replace(model, layers=1)
+    training = TrainingSettings(steps=800, batch=64, learning_rate=1e-3)
+    """99 % after some 700 steps"""
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
         """Draw patterns in which all letters are different."""
@@ -98,10 +89,7 @@ class Induction(Task):
 
     def read(self, text: str) -> tuple[Tokens, Tokens | None]:
         """Return the letters of a text, without white space."""
-        parts = parts_of(text.lower())
-        return tokens_of(
-            text.lower(), parts[:INDUCTION_LENGTH], self.labels, dropped=max(len(parts) - INDUCTION_LENGTH, 0)
-        ), None
+        return tokens_of(text.lower(), parts_of(text.lower()), self.labels, most=INDUCTION_LENGTH), None
 
     def answer(self, model: AnsweringModel, text: str) -> str:
         """Return the letters that the model writes after a text until the line is full."""
@@ -143,21 +131,9 @@ class Recall(Task):
     )
     control = "One layer cannot do it: a digit has to know its letter before another letter can find it."
     examples = ("a3f7k2a", "t1o4k9e2n8k")
-
-    @property
-    def model(self) -> TokenConfig:
-        """Two layers of one head."""
-        return TokenConfig(len(self.labels), 2 * PAIRS, layers=2, heads=1, width=64)
-
-    @property
-    def control_model(self) -> TokenConfig:
-        """The same with one layer."""
-        return TokenConfig(len(self.labels), 2 * PAIRS, layers=1, heads=1, width=64)
-
-    @property
-    def training(self) -> TrainingSettings:
-        """Slow enough to watch."""
-        return TrainingSettings(steps=400, batch=64, learning_rate=2e-3)
+    model = TokenConfig(len(labels), 2 * PAIRS, layers=2, heads=1, width=64)
+    control_model = replace(model, layers=1)
+    training = TrainingSettings(steps=400, batch=64, learning_rate=2e-3)
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
         """Draw two to six letters, their digits, and twelve pairs: first each letter once, then any of them."""
@@ -174,9 +150,7 @@ class Recall(Task):
 
     def read(self, text: str) -> tuple[Tokens, Tokens | None]:
         """Return the letters and digits of a text."""
-        parts = parts_of(text.lower())
-        kept = parts[: 2 * PAIRS]
-        return tokens_of(text.lower(), kept, self.labels, dropped=len(parts) - len(kept)), None
+        return tokens_of(text.lower(), parts_of(text.lower()), self.labels, most=2 * PAIRS), None
 
     def answer(self, model: AnsweringModel, text: str) -> str:
         """Return the model's prediction after the last token."""
@@ -212,21 +186,9 @@ class Reverse(Task):
     )
     examples = ("stressed", "abcdefghijklmnop")
     whole = True
-
-    @property
-    def model(self) -> TokenConfig:
-        """An encoder of one layer with one head."""
-        return TokenConfig(len(self.labels), REVERSE_LENGTH, "encoder", layers=1, heads=1, width=32)
-
-    @property
-    def control_model(self) -> TokenConfig:
-        """The same with a causal mask."""
-        return TokenConfig(len(self.labels), REVERSE_LENGTH, "decoder", layers=1, heads=1, width=32)
-
-    @property
-    def training(self) -> TrainingSettings:
-        """Slow enough to watch."""
-        return TrainingSettings(steps=800, batch=64, learning_rate=5e-4)
+    model = TokenConfig(len(labels), REVERSE_LENGTH, "encoder", layers=1, heads=1, width=32)
+    control_model = replace(model, architecture="decoder")
+    training = TrainingSettings(steps=800, batch=64, learning_rate=5e-4)
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
         """Draw letters; half of the texts are shorter than 16."""
@@ -238,9 +200,8 @@ class Reverse(Task):
     def read(self, text: str) -> tuple[Tokens, Tokens | None]:
         """Return the letters of a text, padded with dots to 16."""
         parts = parts_of(text.lower(), f"[^\\s{FILL}]")
-        kept = parts[:REVERSE_LENGTH]
-        fill = added(FILL * (REVERSE_LENGTH - len(kept))) if kept else []
-        return tokens_of(text.lower(), kept + fill, self.labels, dropped=len(parts) - len(kept)), None
+        fill = added(FILL * (REVERSE_LENGTH - len(parts))) if parts else []
+        return tokens_of(text.lower(), parts, self.labels, most=REVERSE_LENGTH, then=fill), None
 
     def answer(self, model: AnsweringModel, text: str) -> str:
         """Return the letters that the model writes, without the dots."""
@@ -278,21 +239,8 @@ class Sort(Task):
     examples = ("31415926", "90210")
     writes = whole = True
     sign = SIGN
-
-    @property
-    def model(self) -> TokenConfig:
-        """A decoder of two layers with two heads."""
-        return TokenConfig(len(self.labels), SORT_LENGTH, layers=2, heads=2, width=32)
-
-    @property
-    def control_model(self) -> TokenConfig:
-        """Embeddings and the output layer alone."""
-        return TokenConfig(len(self.labels), SORT_LENGTH, layers=0, heads=2, width=32)
-
-    @property
-    def training(self) -> TrainingSettings:
-        """Slow enough to watch."""
-        return TrainingSettings(steps=800, batch=64, learning_rate=2e-3)
+    model = TokenConfig(len(labels), SORT_LENGTH, layers=2, heads=2, width=32)
+    control_model = replace(model, layers=0)
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
         """Draw digits; half of the texts are shorter than eight."""
@@ -308,10 +256,9 @@ class Sort(Task):
     def read(self, text: str) -> tuple[Tokens, Tokens | None]:
         """Return the digits of a text up to the sign, padded to eight; the sign and the right answer are added."""
         parts = parts_of(text.partition(SIGN)[0], f"[^\\s{FILL}]")
-        kept = parts[:MOST_DIGITS]
-        digits = sorted(piece for piece, _, _ in kept if piece in string.digits)
-        rest = added([*FILL * (MOST_DIGITS - len(kept)), SIGN, *digits[:-1]]) if digits else []
-        return tokens_of(text, kept + rest, self.labels, dropped=len(parts) - len(kept)), None
+        digits = sorted(piece for piece, _, _ in parts[:MOST_DIGITS] if piece in string.digits)
+        rest = added([*FILL * (MOST_DIGITS - len(parts)), SIGN, *digits[:-1]]) if digits else []
+        return tokens_of(text, parts, self.labels, most=MOST_DIGITS, then=rest), None
 
     def answer(self, model: AnsweringModel, text: str) -> str:
         """Return the digits that the model writes, as many as it has read."""

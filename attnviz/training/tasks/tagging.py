@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from attnviz.tokens import Tokens
 from attnviz.toy.language.config import TokenConfig
-from attnviz.training.settings import TrainingSettings
 from attnviz.training.tasks.task import IGNORED, Batch, Pattern, Task, added, mean_weight, parts_of, tokens_of
 
 LENGTH = 18
@@ -135,30 +135,9 @@ class Tagging(Task):
     control = "Without a layer it sees each word alone, and can only say the more frequent tag of words that have two."
     examples = ("the teacher plans walks", "she visits her late", "the clever child answers her late calls")
     whole = True
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """The parts of speech."""
-        return TAGS
-
-    @property
-    def model(self) -> TokenConfig:
-        """An encoder of one layer with four heads."""
-        return TokenConfig(
-            len(self.labels), LENGTH, "encoder", layers=1, heads=4, width=32, outputs=len(TAGS), padding=0
-        )
-
-    @property
-    def control_model(self) -> TokenConfig:
-        """Embeddings and the output layer alone."""
-        return TokenConfig(
-            len(self.labels), LENGTH, "encoder", layers=0, heads=4, width=32, outputs=len(TAGS), padding=0
-        )
-
-    @property
-    def training(self) -> TrainingSettings:
-        """Slow enough to watch."""
-        return TrainingSettings(steps=800, batch=64, learning_rate=2e-3)
+    outputs = TAGS
+    model = TokenConfig(len(labels), LENGTH, "encoder", layers=1, heads=4, width=32, outputs=len(TAGS), padding=0)
+    control_model = replace(model, layers=0)
 
     def draw(self, size: int, generator: torch.Generator) -> Batch:
         """Draw sentences."""
@@ -176,7 +155,7 @@ class Tagging(Task):
         parts = parts_of(text.lower(), r"\w+|[^\w\s]")
         kept = parts[: LENGTH - 1]
         stop = added([STOP]) if kept and kept[-1][0] != STOP else []
-        return tokens_of(text.lower(), kept + stop, self.labels, dropped=len(parts) - len(kept)), None
+        return tokens_of(text.lower(), parts, self.labels, most=LENGTH - 1, then=stop), None
 
 
 _IDS = {label: id_ for id_, label in enumerate(Tagging.labels)}

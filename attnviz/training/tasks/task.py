@@ -51,15 +51,20 @@ def typed(tokens: Tokens) -> str:
     return "".join(piece for piece, special, unknown in marks if not special and not unknown)
 
 
-def tokens_of(text: str, parts: Sequence[Part], labels: Sequence[str], *, dropped: int = 0) -> Tokens:
+def tokens_of(
+    text: str, parts: Sequence[Part], labels: Sequence[str], *, most: int | None = None, then: Sequence[Part] = ()
+) -> Tokens:
     """Return the tokens of a text; a token that is not in the vocabulary has no id and is marked in `unknown`.
 
     Args:
         text: as typed.
-        parts: the tokens.
+        parts: the tokens of the text.
         labels: the vocabulary.
-        dropped: the number of tokens of the text that were cut off.
+        most: how many of them are kept; the others are counted as dropped. None keeps all.
+        then: the tokens that follow them.
     """
+    dropped = 0 if most is None else max(0, len(parts) - most)
+    parts = [*parts[:most], *then]
     known = {label: id_ for id_, label in enumerate(labels)}
     ids = tuple(known.get(piece, NO_ID) for piece, _, _ in parts)
     return Tokens(
@@ -164,6 +169,12 @@ class Task(Subject):
     """Which pattern to expect and where, in a sentence or two"""
     patterns: tuple[Pattern, ...]
     """The patterns that its heads learn"""
+    model: TokenConfig
+    """The model that learns it"""
+    control_model: TokenConfig
+    """A model that can't learn it, trained in the same way"""
+    training = TrainingSettings(steps=800, batch=64, learning_rate=2e-3)
+    """The settings for a live training, slow enough for an audience to watch"""
     control: str
     """What the control model lacks and why it fails, in a sentence"""
     examples: tuple[str, ...]
@@ -176,21 +187,6 @@ class Task(Subject):
     """The token at which answers begin: no position before it counts; "" if they begin at the first token"""
     whole = False
     """Whether a sequence is right only if all its counted positions are, such as all digits of a sum"""
-
-    @property
-    @abstractmethod
-    def model(self) -> TokenConfig:
-        """The model that learns it."""
-
-    @property
-    @abstractmethod
-    def control_model(self) -> TokenConfig:
-        """A model that can't learn it, trained in the same way."""
-
-    @property
-    @abstractmethod
-    def training(self) -> TrainingSettings:
-        """The settings for a live training, slow enough for an audience to watch."""
 
     def is_control(self, model: AnyConfig) -> bool:
         """Whether a model is the control model, regardless of dropout."""

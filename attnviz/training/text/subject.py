@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attnviz.tokens import NO_ID, CharVocab, Tokens
+from attnviz.tokens import CharVocab, Tokens
 from attnviz.tokens.value import repair
 from attnviz.training.settings import TEXT
 from attnviz.training.tasks.task import IGNORED, Batch, Result, Subject
@@ -58,19 +58,16 @@ class Text(Subject):
 
     name = TEXT
 
-    def __init__(self, text: str, block_size: int, *, vocabulary: CharVocab | None = None) -> None:
-        """Encode and split a text.
+    def __init__(self, text: str, block_size: int) -> None:
+        """Encode and split a text; the vocabulary has its characters in code-point order.
 
         Args:
             text: the whole text; `as_read` normalises it.
             block_size: T, the length of a training sequence.
-            vocabulary: the known characters; the text may contain no others. By default, the text's characters in
-                code-point order.
 
         Raises:
             TextError: the text is empty, has only one character, or either part is too short for a block and the
                 character after it.
-            UnknownCharacterError: a character is not in the given vocabulary.
             ValueError: the block size is below 1.
         """
         if block_size < 1:
@@ -78,7 +75,7 @@ class Text(Subject):
         text = as_read(text)
         if not text.strip():
             raise TextError("There is no text to train on: paste one, or choose the built-in corpus.")
-        self.vocabulary = CharVocab.from_text(text) if vocabulary is None else vocabulary
+        self.vocabulary = CharVocab.from_text(text)
         if len(set(text)) < 2:
             raise TextError("This text has one character only, over and over, so there is nothing to learn.")
         self.labels, self.block_size = self.vocabulary.characters, block_size
@@ -106,10 +103,6 @@ class Text(Subject):
     def read(self, text: str) -> tuple[Tokens, Tokens | None]:
         """Return the first characters of a text, up to the block size."""
         return self.vocabulary.tokenize(text, max_tokens=self.block_size), None
-
-    def encode(self, text: str) -> Tensor:
-        """Return the ids of the characters that are in the vocabulary, (n,); others are skipped."""
-        return torch.tensor([id_ for id_ in self.vocabulary.tokenize(text).ids if id_ != NO_ID], dtype=torch.long)
 
 
 def validation_loss(model: nn.Module, ids: Tensor, block_size: int) -> float:
@@ -214,11 +207,7 @@ class Documents(Text):
 
     def whole(self, model: nn.Module) -> Result:
         """Return loss and accuracy over all predicted characters in the sequences of the validation part."""
-        return result_of(model, self._validation())
-
-    def _validation(self) -> Iterator[Batch]:
-        for rows in self.validation_sequences.split(AT_ONCE):
-            yield padded(self.validation, rows)
+        return result_of(model, (padded(self.validation, rows) for rows in self.validation_sequences.split(AT_ONCE)))
 
 
 def padded(ids: Tensor, sequences: Tensor) -> Batch:

@@ -1,4 +1,4 @@
-"""The page on BERT: one module or package for each part, with its `PART`."""
+"""The page on BERT: one module for each part, or a package, with its `PART`."""
 
 MODULES = {
     "configuration": "attnviz.ui.bert.configuration",

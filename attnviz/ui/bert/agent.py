@@ -11,22 +11,11 @@ from urllib.parse import urlsplit
 import numpy as np
 import streamlit as st
 
-from attnviz.bert.agent import (
-    ASK,
-    MOVES,
-    REVIEW,
-    TITLES,
-    Decision,
-    Selective,
-    decide,
-    message,
-    over_positions,
-    selective,
-)
+from attnviz.bert.agent import ASK, MOVES, REVIEW, TITLES, Decision, decide, message, over_positions, selective
 from attnviz.formatting import percent
 from attnviz.ui import caches, shell, state
+from attnviz.ui.bert.classifier import script_of, tables_of
 from attnviz.ui.bert.classifier.data import AGENT, show_controls
-from attnviz.ui.bert.classifier.tables import script_of, tables_of
 from attnviz.ui.bert.classifier.training import TrainedClassifier, begin, is_live, trained_classifier
 from attnviz.ui.bert.classifier.views import (
     SENTENCE_LINES,
@@ -41,9 +30,9 @@ from attnviz.ui.bert.classifier.views import (
     show_view,
     text_field,
 )
-from attnviz.ui.bert.models import built_in
-from attnviz.ui.bert.parts import Part, in_torch
+from attnviz.ui.bert.parts import Part, built_in, in_torch
 from attnviz.ui.messages import plain
+from attnviz.ui.tokens.chips import numbered
 from attnviz.ui.widgets import notice, palette, plot
 
 if TYPE_CHECKING:
@@ -137,7 +126,7 @@ def show_threshold(trained: TrainedClassifier) -> None:
         f"human. On {asks} of those it is sure of, it chooses to ask a human; on "
         f"{int((acts & ~outcome.is_right).sum())} it would take a wrong action."
     )
-    curve = curve_of(trained)
+    curve = selective(outcome, THRESHOLDS)
     show_plot(coverage(curve.thresholds, curve.coverage, curve.error, threshold, palette()), "agent_coverage")
     st.caption(WARNING)
     notice(
@@ -145,11 +134,6 @@ def show_threshold(trained: TrainedClassifier) -> None:
         "its probabilities are worth anything."
     )
     in_torch(THRESHOLD_LINES)
-
-
-def curve_of(trained: TrainedClassifier) -> Selective:
-    """Return coverage and error at every threshold."""
-    return selective(trained.outcome, THRESHOLDS)
 
 
 def show_positions(trained: TrainedClassifier) -> None:
@@ -174,12 +158,8 @@ def show_positions(trained: TrainedClassifier) -> None:
             f"positions. For the four actions it gives the positions {chosen}: tokens, not actions. The maximum "
             f"over all is the number **{over_tokens.place}** of 0 to {4 * count - 1}{no_action}"
         )
-    rows = [f"{number} {title}" for number, title in enumerate(TITLES)]
-    columns = [f"{number} {label}" for number, label in enumerate(labels)]
-    plot(
-        heatmap(over_tokens.logits.T, rows, columns, palette(), across=f"logits at each token, (4, {count})"),
-        "agent_positions",
-    )
+    across = f"logits at each token, (4, {count})"
+    plot(heatmap(over_tokens.logits.T, numbered(TITLES), numbered(labels), palette(), across=across), "agent_positions")
     if not state.get("lecture"):
         st.caption(WARNING)
     notice("A maximum over the wrong axis runs without an error: the numbers that come out only mean something else.")
@@ -196,7 +176,7 @@ def threshold_table(trained: TrainedClassifier) -> pd.DataFrame:
     """Return coverage and error as a table."""
     import pandas as pd
 
-    curve = curve_of(trained)
+    curve = selective(trained.outcome, THRESHOLDS)
     rows = {"coverage": curve.coverage, "error": [None if math.isnan(error) else error for error in curve.error]}
     return pd.DataFrame(rows, index=pd.Index(curve.thresholds, name="threshold"))
 

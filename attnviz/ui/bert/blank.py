@@ -31,12 +31,10 @@ from attnviz.pretrained.names import shown
 from attnviz.settings import settings
 from attnviz.tokens import Tokens
 from attnviz.ui import shell, state
-from attnviz.ui.bert.models import choose_model, chosen_model, shown_model
-from attnviz.ui.bert.parts import Part, in_torch
-from attnviz.ui.bert.rows import show_likely
+from attnviz.ui.bert.parts import Part, choose_model, chosen_model, in_torch, show_likely, shown_model
 from attnviz.ui.caches import result
 from attnviz.ui.messages import plain
-from attnviz.ui.page_links import page_link
+from attnviz.ui.places import page_link
 from attnviz.ui.widgets import notice
 
 if TYPE_CHECKING:

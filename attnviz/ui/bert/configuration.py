@@ -14,8 +14,7 @@ from attnviz.pretrained.names import shown
 from attnviz.trace.model import either
 from attnviz.ui import state
 from attnviz.ui.bert.bars import beside
-from attnviz.ui.bert.models import choose_model, chosen_model, shown_model
-from attnviz.ui.bert.parts import Part, in_torch
+from attnviz.ui.bert.parts import Part, choose_model, chosen_model, in_torch, shown_model
 from attnviz.ui.sources import DESCRIBED
 from attnviz.ui.tokens.chips import shorten
 from attnviz.ui.widgets import notice
@@ -29,6 +28,7 @@ MAX_TITLE = 24
 SMALL = (20_000, 32)
 """V and C of a small table, such as one for film reviews of 20,000 different words"""
 MILLION = 1e6
+WIDTH = "How many numbers represent a token, before and after every layer: all take and give (T,\u00a0C)."
 LINES = """from torch import nn
 from transformers import AutoModel
 
@@ -57,7 +57,7 @@ def sizes(config: Configuration, base: Configuration) -> Iterator[Size]:
     """Yield a model's sizes beside those of another, with what they mean for the first."""
     for title, symbol, field, meaning in (
         ("Vocabulary", "V", "vocab_size", _vocabulary(config)),
-        ("Hidden size", "C", "hidden_size", _width()),
+        ("Hidden size", "C", "hidden_size", WIDTH),
         ("Intermediate size", "F", "intermediate_size", _feed_forward(config)),
         ("Positions", "", "max_position_embeddings", _positions(config)),
         ("Heads × their width", "H × D", "num_attention_heads", _heads(config)),
@@ -84,10 +84,6 @@ def _vocabulary(config: Configuration) -> str:
         "The number of tokens that have a row in the embedding table: words, and pieces of which other words are made. "
         f"A layer that names tokens has as many outputs{outputs}."
     )
-
-
-def _width() -> str:
-    return "How many numbers represent a token, before and after every layer: all take and give (T,\u00a0C)."
 
 
 def _feed_forward(config: Configuration) -> str:
@@ -154,20 +150,15 @@ def show() -> None:
         notice(_notice(config))
     left, right = st.columns(2)
     with left:
-        _show_counts(config)
+        if not state.get("lecture"):  # which has no room for it
+            with st.expander("All numbers of parameters", key="configuration_counts", on_change="rerun") as counts:
+                if counts.open:
+                    st.table(parameters(config).map(lambda count: f"{count:,}" if count else "–"))
+                    st.caption(
+                        "Other embeddings: positions, segments, and the norm of their sum. Norms: those of the layers."
+                    )
     with right:
         in_torch(LINES)
-
-
-def _show_counts(config: Configuration) -> None:
-    """Offer the parameters by part as a table; a lecture has no room for it."""
-    if not state.get("lecture"):
-        with st.expander("All numbers of parameters", key="configuration_counts", on_change="rerun") as counts:
-            if counts.open:
-                st.table(parameters(config).map(lambda count: f"{count:,}" if count else "–"))
-                st.caption(
-                    "Other embeddings: positions, segments, and the norm of their sum. Norms: those of the layers."
-                )
 
 
 def title_of(config: Configuration) -> str:

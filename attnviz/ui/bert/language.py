@@ -23,28 +23,28 @@ from attnviz.links.link import KEYS, MAX_OTHER
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.reprs import ArraysSize
 from attnviz.tokens import Tokens
-from attnviz.trace.layer import LinearMap
 from attnviz.ui import state
 from attnviz.ui.bert.bars import side_by_side
-from attnviz.ui.bert.models import read_text, text_at_hand
-from attnviz.ui.bert.parts import Part, in_torch
-from attnviz.ui.bert.rows import (
+from attnviz.ui.bert.parts import (
     LIMITED,
     POINT,
+    Part,
     choose_row,
     chosen_row,
     colour_end,
+    in_torch,
     is_limited,
     last_of_text,
-    numbered,
+    of_text,
+    read_text,
     row_by_click,
     show_likely,
 )
 from attnviz.ui.caches import result
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.messages import plain
-from attnviz.ui.page_links import page_link
-from attnviz.ui.tokens.chips import shorten
+from attnviz.ui.places import page_link
+from attnviz.ui.tokens.chips import numbered, shorten
 from attnviz.ui.widgets import notice
 
 if TYPE_CHECKING:
@@ -105,22 +105,20 @@ def moved_by(model: BuiltInModel, tokens: Tokens, setup: Setup, change: WordChan
 
     def largest_changes() -> Tensor:
         ids = [change.token if place == change.place else token for place, token in enumerate(tokens.ids)]
-        states = [
-            run(embed(model, sequence, tokens.segments, setup.x), _layers(model, setup), causal=setup.causal).hidden
-            for sequence in (tokens.ids, ids)
-        ]
-        return moved(states[0], states[1], model.bert.embeddings.token.weight)
+        before, after = (_stack(model, tokens, sequence, setup).hidden for sequence in (tokens.ids, ids))
+        return moved(before, after, model.bert.embeddings.token.weight)
 
     return result("language, moved", MOVED_BYTES, (setup, tokens.ids, change), largest_changes)
 
 
 def _run(model: BuiltInModel, tokens: Tokens, setup: Setup) -> ModelOutput:
-    stack = run(embed(model, tokens.ids, tokens.segments, setup.x), _layers(model, setup), causal=setup.causal)
+    stack = _stack(model, tokens, tokens.ids, setup)
     return ModelOutput(stack, guess(stack.hidden, model.bert.embeddings.token.weight))
 
 
-def _layers(model: BuiltInModel, setup: Setup) -> tuple[LinearMap, ...]:
-    return draw_layers(setup.seed, setup.blocks, model.description.width)
+def _stack(model: BuiltInModel, tokens: Tokens, ids: Sequence[int], setup: Setup) -> Stack:
+    layers = draw_layers(setup.seed, setup.blocks, model.description.width)
+    return run(embed(model, ids, tokens.segments, setup.x), layers, causal=setup.causal)
 
 
 def path(setup: Setup, tokens: int, vocabulary: int, width: int) -> str:
@@ -198,15 +196,11 @@ def show() -> None:
         "what a GPT adds to each block: weights for queries, keys and values, a feed-forward, residual sums, norms."
     )
     if not lesson_bar.is_open():
-        _show_link()
+        page_link(
+            "train", "Train a language model: the chapter Train on a text", {"train_part": "text"},
+            icon=":material/arrow_forward:", icon_position="right",
+        )  # fmt: skip
     in_torch()
-
-
-def _show_link() -> None:
-    page_link(
-        "train", "Train a language model: the chapter Train on a text", {"train_part": "text"},
-        icon=":material/arrow_forward:", icon_position="right",
-    )  # fmt: skip
 
 
 def _junk(output: ModelOutput, setup: Setup, vocabulary: int) -> str:
@@ -295,14 +289,10 @@ def change_in(model: BuiltInModel, tokens: Tokens) -> WordChange | None:
     return None if change is None or tokens.ids[change.place] == change.token else change
 
 
-def tables() -> dict[str, pd.DataFrame]:
+def tables(model: BuiltInModel, tokens: Tokens) -> dict[str, pd.DataFrame]:
     """Return the likeliest tokens of each row, and the weights of the shown block."""
     import pandas as pd
 
-    at_hand = text_at_hand()
-    if at_hand is None:
-        return {}
-    model, tokens = at_hand
     setup, labels = setup_of(), table_of(model).labels
     output, names = output_of(model, tokens, setup), numbered(tokens.labels)
     rows: dict[str, object] = {"token": tokens.labels, "id": tokens.ids}
@@ -318,15 +308,11 @@ def tables() -> dict[str, pd.DataFrame]:
     return {"language_model": pd.DataFrame(rows).rename_axis("row"), f"weights_of_block_{block}": weights}
 
 
-def script() -> str:
+def script(model: BuiltInModel, tokens: Tokens) -> str:
     """Return the script that computes the numbers on screen."""
-    at_hand = text_at_hand()
-    if at_hand is None:
-        return ""
-    model, tokens = at_hand
     change = change_in(model, tokens)
     changed = None if change is None else (change.place, change.token)
     return language_script(tokens.text, tokens.ids, setup_of(), limit=model.max_tokens, kept=KEPT, change=changed)
 
 
-PART = Part(show, tables, script, controls=controls)
+PART = Part(show, of_text(tables, dict), of_text(script, str), controls=controls)

@@ -17,21 +17,23 @@ from attnviz.formatting import number
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.tokens import Tokens
 from attnviz.ui import state
-from attnviz.ui.bert.models import read_text, text_at_hand
-from attnviz.ui.bert.parts import Part, in_torch
-from attnviz.ui.bert.rows import (
+from attnviz.ui.bert.parts import (
     LIMITED,
     POINT,
+    Part,
     choose_row,
     chosen_row,
     colour_end,
+    in_torch,
     is_limited,
     last_of_text,
-    numbered,
+    of_text,
+    read_text,
     row_by_click,
     words_of,
 )
 from attnviz.ui.caches import result
+from attnviz.ui.tokens.chips import numbered
 from attnviz.ui.widgets import notice
 
 if TYPE_CHECKING:
@@ -55,7 +57,11 @@ POINT_AT_ROW = "Point at a cell to read its number; a click pins it."
 def subsets_of(model: BuiltInModel, tokens: Tokens) -> Subsets:
     """Return attention over the whole X, and in the view's number of parts."""
     heads = state.get("subset_heads")
-    return result("subsets", NBYTES, (tokens.ids, heads), partial(_attend, model, tokens, heads))
+
+    def attend() -> Subsets:
+        return attend_in_parts(embed(model, tokens.ids, tokens.segments, "embeddings"), heads)
+
+    return result("subsets", NBYTES, (tokens.ids, heads), attend)
 
 
 def telling_row(subsets: Subsets, tokens: Tokens) -> int:
@@ -69,10 +75,6 @@ def telling_row(subsets: Subsets, tokens: Tokens) -> int:
 def softmax_names(heads: int) -> list[str]:
     """Return the names of the softmax over the whole X and of the one in each part."""
     return ["whole X", *(f"head {head}" for head in range(heads))]
-
-
-def _attend(model: BuiltInModel, tokens: Tokens, heads: int) -> Subsets:
-    return attend_in_parts(embed(model, tokens.ids, tokens.segments, "embeddings"), heads)
 
 
 def show() -> None:
@@ -196,14 +198,10 @@ def _row_said(row: Row, tokens: Tokens, place: int) -> str:
     return f'<div class="said">{sentences}</div>'
 
 
-def tables() -> dict[str, pd.DataFrame]:
+def tables(model: BuiltInModel, tokens: Tokens) -> dict[str, pd.DataFrame]:
     """Return the chosen row's weights with their measures, and the difference between any two softmaxes."""
     import pandas as pd
 
-    at_hand = text_at_hand()
-    if at_hand is None:
-        return {}
-    model, tokens = at_hand
     subsets = subsets_of(model, tokens)
     place = chosen_row(tokens, partial(telling_row, subsets, tokens))
     row, names, labels = row_of(subsets, place), softmax_names(subsets.heads), numbered(tokens.labels)
@@ -217,15 +215,11 @@ def tables() -> dict[str, pd.DataFrame]:
     return {f"row_{place}": weights.assign(**measured), f"differences_of_row_{place}": differences}
 
 
-def script() -> str:
+def script(model: BuiltInModel, tokens: Tokens) -> str:
     """Return the script that computes the numbers on screen."""
-    at_hand = text_at_hand()
-    if at_hand is None:
-        return ""
-    model, tokens = at_hand
     subsets = subsets_of(model, tokens)
     row = chosen_row(tokens, partial(telling_row, subsets, tokens))
     return subsets_script(tokens.text, tokens.ids, limit=model.max_tokens, heads=subsets.heads, row=row)
 
 
-PART = Part(show, tables, script)
+PART = Part(show, of_text(tables, dict), of_text(script, str))

@@ -16,7 +16,7 @@ from attnviz.annotated_text import AnnotatedText
 from attnviz.compare import explain as explain_compare
 from attnviz.compare.explain import DIVERGENCE, FORMULAS
 from attnviz.compare.matrices import Comparison, Distance, measure_distance
-from attnviz.components.compare import comparison
+from attnviz.components.updates import mount_with_updates
 from attnviz.export.comparison import HeadComparison, compared
 from attnviz.figures.colour_limit import end_text
 from attnviz.formatting import number
@@ -44,12 +44,17 @@ def _show_picture(compared: HeadComparison) -> None:
     digest, kept = compared.digest(stretch=stretch), state.record(CompareRecord)
     known = {"trace": digest, **chosen}
     is_known, kept.chosen = kept.chosen == digest, ""
+    header, matrices = ({"ranges": {}}, {}) if is_known else compared.payload(stretch=stretch)
     with st.container(key="comparison"):
-        comparison(
-            known if is_known else {**compared.header(stretch=stretch), **known},
-            None if is_known else compared.matrices(),
+        # A browser without this trace requests the full payload: it reruns the page, and only a rerun after an update
+        # sends what is chosen alone.
+        mount_with_updates(
+            "compare",
+            {**header, **known},
+            matrices,
             key="compare_picture",
             on_update=_take_choice,
+            on_want_change=lambda: None,
         )
     kept.sent = digest
 
@@ -91,7 +96,8 @@ def show(a: Choice, b: Choice, darkening: DeltaGenerator) -> None:
     Raises:
         attnviz.tokens.NoTokensError: one of the texts has no tokens for its model.
     """
-    if _is_missing_a_model(a, b):
+    is_unavailable = any(choice.model not in (None, choice.asked("model").strip()) for choice in (a, b))
+    if is_unavailable and not differs(a, b):
         st.info(ONE_MODEL.format(plain(title(str(a.model)))))
         return
     left, right = run(a, RESOURCES), run(b, RESOURCES)
@@ -127,12 +133,6 @@ def _darken(both: HeadComparison) -> None:
     )  # fmt: skip
 
 
-def _is_missing_a_model(a: Choice, b: Choice) -> bool:
-    """Whether A and B are equal only because a requested model is not available."""
-    unavailable = any(choice.model not in (None, choice.asked("model").strip()) for choice in (a, b))
-    return unavailable and not differs(a, b)
-
-
 def differences(distance: Distance, labels: Mapping[str, Sequence[str]]) -> list[Tile]:
     """Return the mean and the largest difference between A and B."""
     row, column = explain_compare.place(labels["query"], labels["key"], distance.at)
@@ -161,9 +161,9 @@ def _more_measures(compared: Comparison, distance: Distance, labels: Mapping[str
 
 def figures(tiles: Sequence[Tile]) -> str:
     """Return figures as HTML."""
-    return '<div class="figures">' + "".join(_tile(*tile) for tile in tiles) + "</div>"
-
-
-def _tile(name: str, value: str, about: str) -> str:
-    of = f'<span class="of" title="{escape(about)}">{html(AnnotatedText.of(about))}</span>'
-    return f'<div><span class="figure-name">{escape(name)}</span> <b>{escape(value)}</b>{of}</div>'
+    shown = "".join(
+        f'<div><span class="figure-name">{escape(name)}</span> <b>{escape(value)}</b>'
+        f'<span class="of" title="{escape(about)}">{html(AnnotatedText.of(about))}</span></div>'
+        for name, value, about in tiles
+    )
+    return f'<div class="figures">{shown}</div>'

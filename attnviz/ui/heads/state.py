@@ -176,8 +176,8 @@ the setting ATTNVIZ_CORPORA shows them here."""
 
 def corpora_of(here: ShownHead) -> dict[str, Path]:
     """Return the files with statistics of this model and kind of attention, by their names in links."""
-    warn = lambda reason: st.warning(plain(reason))  # noqa: E731
-    return corpora(here.model.name, here.kind, here.numbers, here.heads, on_error=warn)
+    names = here.model.name, here.kind, here.numbers, here.heads
+    return corpora(*names, on_error=lambda reason: st.warning(plain(reason)))
 
 
 def over_corpus(files: Mapping[str, Path]) -> bool:

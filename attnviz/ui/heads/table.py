@@ -26,7 +26,7 @@ class _TableRecord:
     head: Head | None = None
     """The current head when the table was last shown"""
     version: int = 0
-    """How often a head was chosen elsewhere, which resets the selected row"""
+    """How often a head was chosen elsewhere: the widget's key has it, so that this resets the selected row"""
 
 
 def heads_table(survey: Survey, sort: str) -> pd.DataFrame:
@@ -53,7 +53,11 @@ def show_table(survey: Survey) -> None:
     table = heads_table(survey, state.get("sort"))
     layer, head = heads_state.current()
     current_rows = np.flatnonzero((table["layer"] == layer) & (table["head"] == head))  # empty for the rollout
-    key = _table_key(survey)
+    kept = state.record(_TableRecord)
+    if kept.head != heads_state.current():
+        kept.version += 1
+    kept.head = heads_state.current()
+    key = f"heads_table_{survey.name[:8]}_{state.get('sort')}_{kept.version}"
 
     def pick() -> None:
         table_state = st.session_state.get(key)  # None if a client sends a selection in a table that no longer exists
@@ -61,26 +65,21 @@ def show_table(survey: Survey) -> None:
         if rows and rows[0] < len(table):
             row = table.iloc[rows[0]]
             state.choose_head(int(row["layer"]), int(row["head"]))
-            state.record(_TableRecord).head = heads_state.current()
+            kept.head = heads_state.current()
 
     st.dataframe(
-        table,
-        key=key,
-        height=HEIGHT,
-        hide_index=True,
-        on_select=pick,
-        selection_mode="single-row",
-        selection_default={"selection": {"rows": current_rows.tolist()}},
-        column_config=_columns(survey),
-    )
+        table, key=key, height=HEIGHT, hide_index=True, on_select=pick, selection_mode="single-row",
+        selection_default={"selection": {"rows": current_rows.tolist()}}, column_config=_columns(survey),
+    )  # fmt: skip
+    offer_table(table, "heads.csv")
+
+
+def offer_table(table: pd.DataFrame, file: str, **options: Any) -> None:
+    """Show the button that downloads a table as CSV; `options` go to `st.download_button`."""
     st.download_button(
-        "Download as CSV",
-        lambda: table_csv(table, index=False),
-        "heads.csv",
-        "text/csv",
-        on_click="ignore",
-        icon=":material/download:",
-    )
+        "Download as CSV", lambda: table_csv(table, index=False), file, "text/csv", on_click="ignore",
+        icon=":material/download:", **options,
+    )  # fmt: skip
 
 
 def _columns(survey: Survey) -> dict[str, Any]:
@@ -95,12 +94,3 @@ def _columns(survey: Survey) -> dict[str, Any]:
         "labels": text(width="medium"),
         **{name: number(title, format="%.3f") for name, title in titles.items()},
     }
-
-
-def _table_key(survey: Survey) -> str:
-    """Return the table's widget key. It changes when a head is chosen elsewhere, to reset the selected row."""
-    kept = state.record(_TableRecord)
-    if kept.head != heads_state.current():
-        kept.version += 1
-    kept.head = heads_state.current()
-    return f"heads_table_{survey.name[:8]}_{state.get('sort')}_{kept.version}"

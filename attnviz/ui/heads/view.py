@@ -35,7 +35,7 @@ from attnviz.ui import caches, shell, state
 from attnviz.ui.heads import state as heads_state
 from attnviz.ui.heads.state import measure_names
 from attnviz.ui.messages import plain
-from attnviz.ui.page_links import page_link
+from attnviz.ui.places import page_link
 from attnviz.ui.sources import RESOURCES, settle
 from attnviz.ui.widgets import palette
 
@@ -163,7 +163,11 @@ def show_heads(here: ShownHead) -> None:
 
         show_corpus(file, survey)
         return
-    _explorer(here, trace, survey)
+    heads = Heads(here.model.name, here.text, here.pair, kind, survey.name)
+    files = offer_arrays(heads, survey, rollout=kind != "cross")
+    view, known = heads_state.view(), acknowledged("explorer")
+    payload = explorer_payload(trace, kind, survey, files, view, acknowledged=known)
+    explorer(*payload, key="explorer", on_view=heads_state.take)
     more = state.choice("more", st.segmented_control, "More", label_visibility="collapsed")
     if more == "table":
         from attnviz.ui.heads.table import show_table  # pandas takes a third of a second to import
@@ -172,16 +176,7 @@ def show_heads(here: ShownHead) -> None:
     elif more == "measures":
         show_measures(survey)
     elif more == "care":
-        _show_care()
-
-
-def _explorer(here: ShownHead, trace: Trace, survey: Survey) -> None:
-    """Show the explorer, and offer it the weights."""
-    heads = Heads(here.model.name, here.text, here.pair, here.kind, survey.name)
-    files = offer_arrays(heads, survey, rollout=here.kind != "cross")
-    view, known = heads_state.view(), acknowledged("explorer")
-    payload = explorer_payload(trace, here.kind, survey, files, view, acknowledged=known)
-    explorer(*payload, key="explorer", on_view=heads_state.take)
+        st.markdown(CARE)
 
 
 def _say_what_labels_are(here: ShownHead, file: Path | None, survey: Survey) -> None:
@@ -221,8 +216,3 @@ def _measures_table(measures: tuple[Measure, ...], uniform: list[float]) -> str:
         formula = latex(measure.formula, palette().text_ink.of)
         lines.append(f"| {plain(measure.title)} | ${formula}$ | {measure.source} | {shown} |")
     return "\n".join(lines)
-
-
-def _show_care() -> None:
-    """Explain what attention can't explain."""
-    st.markdown(CARE)

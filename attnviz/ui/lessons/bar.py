@@ -19,7 +19,7 @@ from attnviz.ui import state
 from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.lessons.state import CurrentScene, LessonRecord
 from attnviz.ui.messages import plain
-from attnviz.ui.page_links import page_link
+from attnviz.ui.places import page_link
 from attnviz.ui.styles import style
 
 LONG = 240
@@ -28,7 +28,10 @@ LONG = 240
 
 def show(page: str) -> None:
     """Open the scene that a callback has requested; then show the bar if a lesson is open."""
-    _go_to_target()
+    kept = state.record(LessonRecord)
+    target, kept.target = kept.target, None
+    if target is not None:
+        state.go_to_page(PAGES[target.scene.page].script, lesson_state.link_to(target))
     here = lesson_state.here()
     if here is None:
         return
@@ -91,14 +94,6 @@ def go(by: int) -> None:
     scene = here.at(here.number + by)
     if scene is not None:
         state.record(LessonRecord).target = scene
-
-
-def _go_to_target() -> None:
-    """Open the scene that a callback has requested."""
-    kept = state.record(LessonRecord)
-    target, kept.target = kept.target, None
-    if target is not None:
-        state.go_to_page(PAGES[target.scene.page].script, lesson_state.link_to(target))
 
 
 def _open(here: CurrentScene, page: str) -> None:

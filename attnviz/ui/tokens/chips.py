@@ -7,6 +7,7 @@ first difference, and the reasons.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from html import escape
 
 from attnviz.tokens import RoundTrip, Tokens, code_point, context_pairs, printable
@@ -84,6 +85,11 @@ def shorten(label: str, limit: int = MAX_LABEL) -> str:
     return f"{label[: limit - tail - 1]}…{label[-tail:]}"
 
 
+def numbered(labels: Iterable[str]) -> list[str]:
+    """Return unique labels: tokens may repeat, so each gets its position."""
+    return [f"{place} {label}" for place, label in enumerate(labels)]
+
+
 def _chip(tokens: Tokens, index: int, label: str, kind: str = "") -> str:
     unknown, id_ = tokens.unknown[index], tokens.ids[index]
     classes = ["tv-chip", kind or ("tv-special" if tokens.special[index] else "tv-a" if index % 2 == 0 else "tv-b")]
@@ -123,7 +129,8 @@ def round_trip_view(trip: RoundTrip, what: str = "text") -> str:
     """Return the verdict on a round trip; if the texts differ, also both texts at the first difference and reasons."""
     if trip.position is None:
         return f'<div class="rt"><span class="rt-verdict">✓ ids → {escape(what)}: the same</span></div>'
-    reasons = "".join(f"<li>{escape(_printable_line(reason))}</li>" for reason in trip.reasons)
+    lines = (" ".join(printable(word) for word in reason.split(" ")) for reason in trip.reasons)  # spaces stay spaces
+    reasons = "".join(f"<li>{escape(line)}</li>" for line in lines)
     return (
         f'<div class="rt"><span class="rt-verdict">≠ ids → {escape(what)}: not the same</span>,'
         f" first at position {trip.position:,}"
@@ -131,11 +138,6 @@ def round_trip_view(trip: RoundTrip, what: str = "text") -> str:
         f"<span>came back</span>{_excerpt(trip.decoded, trip.position)}</div>"
         f"<ul>{reasons}</ul></div>"
     )
-
-
-def _printable_line(sentence: str) -> str:
-    """Spell out invisible characters in a sentence, except its spaces."""
-    return " ".join(printable(word) for word in sentence.split(" "))
 
 
 def _excerpt(text: str, position: int) -> str:

@@ -81,21 +81,18 @@ def vocabulary(tokenizer: Tokenizer, tokens: Tokens) -> None:
     query = st.text_input("Search the vocabulary", key="vocabulary_search", placeholder="a piece, or an id")
     entries = search_vocabulary(table, query or "")
     if isinstance(tokenizer, WordTokenizer):
-        _word_ids(tokenizer)
+        st.caption(
+            f"A hash has no list of words: of the {tokenizer.buckets:,} ids only those of your text's words can be "
+            "named."
+        )
+        for id_, words in tokenizer.collisions.items():
+            st.html(f"Collision: {escape(' and '.join(words))} share the id {id_}. A model can't tell them apart.")
     shown = f"{counted(len(entries), 'entry')} found, of {len(table):,}." if query else f"All {len(table):,} entries."
     st.caption(shown)
     st.dataframe(entries, hide_index=True)
 
 
-def _word_ids(tokenizer: WordTokenizer) -> None:
-    st.caption(
-        f"A hash has no list of words: of the {tokenizer.buckets:,} ids only those of your text's words can be named."
-    )
-    for id_, words in tokenizer.collisions.items():
-        st.html(f"Collision: {escape(' and '.join(words))} share the id {id_}. A model can't tell them apart.")
-
-
-def vocabulary_table(tokenizer: CharVocab | WordTokenizer | WordPiece, tokens: Tokens) -> pd.DataFrame:
+def vocabulary_table(tokenizer: Tokenizer, tokens: Tokens) -> pd.DataFrame:
     """Return one row per entry, sorted by id: id, spelling, and number of occurrences in `tokens`.
 
     Characters also have their code point and Unicode name. For hashed words, only those of the text are known.
@@ -114,7 +111,11 @@ def vocabulary_table(tokenizer: CharVocab | WordTokenizer | WordPiece, tokens: T
         table = pd.DataFrame(rows, columns=["id", "word"])
     else:
         table = pd.DataFrame(tokenizer.vocabulary(), columns=["id", "piece"])
-    return _with_counts(table, tokenizer, tokens)
+    if isinstance(tokenizer, WordTokenizer):  # words are counted by spelling, because several may share an id
+        words = Counter(printable(piece) for piece in tokens.pieces)
+        return table.assign(**{"in the text": [words[word] for word in table["word"]]})
+    ids = Counter(tokens.ids)
+    return table.assign(**{"in the text": [ids[id_] for id_ in table["id"]]})
 
 
 def search_vocabulary(table: pd.DataFrame, query: str) -> pd.DataFrame:
@@ -136,12 +137,3 @@ def search_vocabulary(table: pd.DataFrame, query: str) -> pd.DataFrame:
         elif len(query) > 1 or column != "name":
             matches |= cells.str.contains(low, regex=False)
     return table[matches]
-
-
-def _with_counts(table: pd.DataFrame, tokenizer: CharVocab | WordTokenizer | WordPiece, tokens: Tokens) -> pd.DataFrame:
-    """Add the number of occurrences in the text. Words are counted by spelling, because several may share an id."""
-    if isinstance(tokenizer, WordTokenizer):
-        words = Counter(printable(piece) for piece in tokens.pieces)
-        return table.assign(**{"in the text": [words[word] for word in table["word"]]})
-    ids = Counter(tokens.ids)
-    return table.assign(**{"in the text": [ids[id_] for id_ in table["id"]]})

@@ -30,7 +30,7 @@ from attnviz.training.tagged.files import TaggedFiles
 from attnviz.training.tagged.task import TaggedSentences
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import Batch, Task
-from attnviz.ui.train.facts import Facts
+from attnviz.ui.train.text import Facts
 
 _SNAPSHOTS = re.compile(r"s((?:\.\d{1,6}){1,16})", re.ASCII)
 """At most 16 in one file"""
@@ -82,7 +82,7 @@ class Reading:
             "decoder": (labels, labels),
             "cross": (labels, source),
         }
-        for kind in ("encoder", "decoder", "cross") if config.architecture == "both" else (config.architecture,):
+        for kind in config.kinds:
             queries, keys = sides[kind]
             yield {
                 "kind": kind, "layers": config.layers, "heads": config.heads, "rows": len(queries), "cols": len(keys),

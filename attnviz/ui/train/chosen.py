@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import streamlit as st
@@ -31,14 +30,17 @@ from attnviz.ui.messages import plain
 from attnviz.ui.train import commands
 from attnviz.ui.train.plans import STAGES, fitting_plan, sample_of, stage_of, task_of
 from attnviz.ui.train.runs import Run, job_of, jobs_on, recorded_stage, runs_of
-from attnviz.ui.train.text_choice import chosen_facts
-from attnviz.ui.trained_models import visitor
-from attnviz.ui.widgets import FileOffer, offer_files
+from attnviz.ui.train.text import chosen_facts
+from attnviz.ui.training_jobs import visitor
 
 FILE_BYTES = 32 * 2**20
 """Size of the cache of recent files: hundreds of a task's models"""
 OPENS = ("step_by_step", "heads", "compare", "transformer")
 """The pages that show a trained model, by name"""
+
+
+class GoneError(LookupError):
+    """A training, a snapshot or a head is no longer there, or not yet. The message is a sentence for the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,20 +65,20 @@ class SnapshotName:
         """Return the training.
 
         Raises:
-            LookupError: it is no longer there.
+            GoneError: it is no longer there.
         """
         if self.recording:
             return load(self.recording)
         job = job_of(self.visitor, self.number)
         if job is None:
-            raise LookupError("This training is no longer on the server.")
+            raise GoneError("This training is no longer on the server.")
         return job
 
     def learned(self) -> Task | None:
         """Return the task of the training; None if it is on a text.
 
         Raises:
-            LookupError: as `job` does.
+            GoneError: as `job` does.
         """
         job = self.job()
         return None if self.task == TEXT else subject_task(job.plan, job.data)
@@ -85,16 +87,12 @@ class SnapshotName:
         """Return the weights of the nearest snapshot that is still there.
 
         Raises:
-            LookupError: the training is no longer there, or has no snapshot yet.
+            GoneError: the training is no longer there, or has no snapshot yet.
         """
         snapshots = self.job().view.snapshots
         if not snapshots:
-            raise LookupError("This training has no snapshot yet.")
+            raise GoneError("This training has no snapshot yet.")
         return min(snapshots, key=lambda snapshot: abs(snapshot.step - self.step))
-
-    def at(self, step: int) -> SnapshotName:
-        """Return another snapshot of the same training."""
-        return replace(self, step=step)
 
     def head(self) -> Head | None:
         """Return the head that is shown large; None if the model has none."""
@@ -154,17 +152,11 @@ def model_file(of: SnapshotName) -> ModelFile:
 
     Raises:
         ModelError: as `attnviz.trained.making.file_of` does.
-        LookupError: the training is no longer there.
+        GoneError: the training is no longer there.
     """
     job, snapshot = of.job(), of.snapshot()
     key = of.visitor, of.number, of.recording, snapshot.step
     return result("trained files", FILE_BYTES, key, lambda: file_of(job.plan, snapshot, job.view.losses, data=job.data))
-
-
-def model_buttons(key: str, stem: str, data: Callable[[], bytes], card: Callable[[], bytes]) -> None:
-    """Offer a model's file and its card, in a row with this key."""
-    model = FileOffer("Model (safetensors)", f"{stem}.safetensors", data, "export_model")
-    offer_files(key, model, FileOffer("Card (JSON)", f"{stem}.json", card, "export_card"))
 
 
 def script_of(of: SnapshotName) -> str:
@@ -172,7 +164,7 @@ def script_of(of: SnapshotName) -> str:
 
     Raises:
         NoTrainingCodeError: there is no script for such a training.
-        LookupError: the training is no longer there.
+        GoneError: the training is no longer there.
     """
     job = of.job()
     losses, last = job.view.losses, len(job.view.losses) - 1
@@ -185,14 +177,14 @@ def script_of(of: SnapshotName) -> str:
 def open_if_asked() -> None:
     """Go to the page on which the visitor wants to open the model on screen; if it can't open there, say why."""
     trained_models.go_if_opened()
-    page, of = commands.page_to_open(), chosen()
+    page, of = commands.once("page"), chosen()
     if page == "generate" and of is not None and of.task == TEXT:
         state.go_to_page(PAGES["train"].script, link_to_generate(of))
     if page not in OPENS or of is None:
         return
     try:
         link = link_to(of, page)
-    except (ModelError, LookupError) as why:
+    except (ModelError, GoneError) as why:
         st.warning(plain(str(why)))
         return
     state.go_to_page(PAGES[page].script, link)
@@ -215,7 +207,7 @@ def link_to(of: SnapshotName, page: str) -> dict[str, str]:
 
     Raises:
         ModelError: no page can open it.
-        LookupError: the training is no longer there.
+        GoneError: the training is no longer there.
     """
     model, head = _kept(of), of.head()
     view = {name: key.default for name, key in KEYS.items()}
@@ -226,7 +218,7 @@ def link_to(of: SnapshotName, page: str) -> dict[str, str]:
         view |= {"kind": place.kind, "layer": place.layer, "head": number}
         view["block"] = blocks.index((place.kind, place.layer))
     if page == "compare" and of.step:
-        view["b_model"] = _kept(of.at(0)).name
+        view["b_model"] = _kept(replace(of, step=0)).name
     return PAGES[page].write(view, PAGES[page].link_keys(None if page == "heads" else "trained"))
 
 

@@ -18,12 +18,9 @@ from attnviz.training.plan import Plan
 from attnviz.training.series import SERIES
 from attnviz.training.settings import TEXT
 from attnviz.ui import state
-from attnviz.ui.train.facts import fits
 from attnviz.ui.train.plans import STAGES, is_of, plan_of, settings_of, stage_of, stage_plan_of, task_of
-from attnviz.ui.train.text_choice import chosen_facts
-from attnviz.ui.trained_models import take_visitor, visitor
-from attnviz.ui.training_commands import go_on, is_training, latest, refusing, stop
-from attnviz.ui.training_jobs import training_jobs
+from attnviz.ui.train.text import chosen_facts, fits
+from attnviz.ui.training_jobs import go_on, is_training, latest, refusing, stop, take_visitor, training_jobs, visitor
 
 VALUES = ("watch", "snapshot", "predict")
 """The link keys that a user sets in both components, besides the cell"""
@@ -52,7 +49,7 @@ class _CommandRecord:
     is_revealed: bool = False
     """Whether the covered row was revealed since the last run of the whole page"""
     settings_changed: bool = False
-    """Whether the view's settings differ from the side bar's"""
+    """Whether the view's settings differ from the side bar's: then the whole page runs again"""
 
 
 def _kept() -> _CommandRecord:
@@ -85,11 +82,12 @@ def chosen_run() -> str:
     return run
 
 
-def page_to_open() -> str:
-    """Return, once, the page on which to open the model; "" if there is none."""
+def once(name: str) -> Any:
+    """Return a field of the session's record of commands, and reset it: "page", "is_revealed", "settings_changed"."""
     kept = _kept()
-    page, kept.page = kept.page, ""
-    return page
+    value = getattr(kept, name)
+    setattr(kept, name, type(value)())
+    return value
 
 
 def take(sent: Mapping[str, object]) -> None:
@@ -153,13 +151,6 @@ def _show_settings(run: str) -> None:
             {name: None if value is None else str(value) for name, value in settings.items()}, settings
         )
         _kept().settings_changed = before != state.every()
-
-
-def have_settings_changed() -> bool:
-    """Whether the view's settings differ from the side bar's; true once, so that the whole page runs again."""
-    kept = _kept()
-    changed, kept.settings_changed = kept.settings_changed, False
-    return changed
 
 
 def do(command: str) -> None:
@@ -240,13 +231,6 @@ def refuse(sentence: str) -> None:
 def speed() -> float:
     """Return the most steps a second; 0 if there is no limit."""
     return 1000 / slow() if slow() else 0.0
-
-
-def has_revealed() -> bool:
-    """Whether the visitor has revealed a covered row since the last call."""
-    kept = _kept()
-    revealed, kept.is_revealed = kept.is_revealed, False
-    return revealed
 
 
 def is_live() -> bool:

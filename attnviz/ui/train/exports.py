@@ -13,7 +13,7 @@ from safetensors.numpy import save
 
 from attnviz.components.payload import write_payload
 from attnviz.export.csv_files import rows_csv
-from attnviz.export.files.images import FRAMES, AnimationKind, Frame, write_animation
+from attnviz.export.files.images import AnimationKind, Frame, write_animation
 from attnviz.export.web import write_page
 from attnviz.export.web.pages import Page
 from attnviz.formatting import counted
@@ -27,7 +27,7 @@ from attnviz.training.tasks.task import Pattern, Task
 from attnviz.ui import state
 from attnviz.ui.train import commands
 from attnviz.ui.train.arrays import Reading, at_snapshots, reading_of, task_parts
-from attnviz.ui.train.chosen import SnapshotName, shown_runs
+from attnviz.ui.train.chosen import GoneError, SnapshotName, shown_runs
 from attnviz.ui.train.plans import is_of
 from attnviz.ui.train.runs import (
     SHOWN,
@@ -42,12 +42,14 @@ from attnviz.ui.train.runs import (
     run_of,
     task_header,
 )
-from attnviz.ui.train.text_choice import chosen_facts
-from attnviz.ui.trained_models import visitor
+from attnviz.ui.train.text import chosen_facts
+from attnviz.ui.training_jobs import visitor
 
 COLUMNS = ("training", "step", "loss", "held-out loss", "held-out accuracy", "training accuracy")
 BYTES = 1_500_000
 """Bytes of all snapshots' weights in a page: with base64 and all else, the page stays within 3 MB"""
+FRAMES = 120
+"""The most snapshots of a training that an animation shows"""
 ABLATIONS = 8
 """Snapshots of a training for which the page holds the accuracy without each head"""
 HOW = "Its attention at each snapshot of the training: press play, drag the slider, or use the arrow keys."
@@ -65,7 +67,7 @@ def moving_picture(of: SnapshotName, kind: AnimationKind) -> bytes:
     """Return the animation. It is made in the worker pool, as it takes seconds.
 
     Raises:
-        LookupError: the training is no longer there, or there is nothing to show.
+        GoneError: the training is no longer there, or there is nothing to show.
     """
     return worker_pool().run(lambda: _picture(of, kind))
 
@@ -74,10 +76,10 @@ def _picture(of: SnapshotName, kind: AnimationKind) -> bytes:
     job, head, task = of.job(), of.head(), of.learned()
     model = job.plan.model
     if head is None or task is None:
-        raise LookupError("There is no head to show.")
+        raise GoneError("There is no head to show.")
     reading = reading_of(task, *task.read(of.sample))
     if not reading.ids or not isinstance(model, TokenConfig):
-        raise LookupError("There is no head to show.")
+        raise GoneError("There is no head to show.")
     place, number = head
     snapshots = thinned(job.view.snapshots, FRAMES)
     over = attention_over_time(job.plan.model, snapshots, reading.batch, place)
@@ -122,7 +124,10 @@ def shown_curves() -> list[CurvesOf]:
         rows = rows_of(visitor(), chosen_facts(), state.get)
         named = [(row.stage.title.removeprefix("+ "), row.run.view, ()) for row in rows]
     else:
-        named = [(_title_of(run), run.view, run.task.patterns) for run in shown_runs()]
+        named = []
+        for run in shown_runs():
+            title = "recorded training" if run.recording else f"training {run.number}"
+            named.append((f"{title}, control" if run.is_control else title, run.view, run.task.patterns))
     return [
         CurvesOf(title, view.losses, view.evaluations, patterns) for title, view, patterns in named if len(view.losses)
     ]
@@ -164,11 +169,6 @@ def _digits(number: float | None) -> float | str:
     return "" if number is None else float(f"{number:.9g}")  # nine digits restore a float32 exactly
 
 
-def _title_of(run: Run) -> str:
-    what = "recorded training" if run.recording else f"training {run.number}"
-    return f"{what}, control" if run.is_control else what
-
-
 def title_of_page(of: SnapshotName) -> str:
     """Return the title of the page; raises as `training_file` does."""
     return f"{_task(of).title.partition(':')[0]}: a small model in training"
@@ -177,7 +177,7 @@ def title_of_page(of: SnapshotName) -> str:
 def _task(of: SnapshotName) -> Task:
     task = of.learned()
     if task is None:
-        raise LookupError("There is no page of a training on a text.")
+        raise GoneError("There is no page of a training on a text.")
     return task
 
 
@@ -185,7 +185,7 @@ def training_file(of: SnapshotName) -> bytes:
     """Return the page as one file. It is made in the worker pool, as it takes seconds.
 
     Raises:
-        LookupError: the training is no longer there.
+        GoneError: the training is no longer there.
     """
     return worker_pool().run(lambda: write_page(training_page(of)))
 

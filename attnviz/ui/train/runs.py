@@ -30,10 +30,9 @@ from attnviz.training.settings import TEXT
 from attnviz.training.tagged.files import TaggedFiles
 from attnviz.training.tasks.task import Pattern, Task
 from attnviz.ui.train.arrays import ModelAt, Reading, offer, task_parts, text_parts
-from attnviz.ui.train.facts import Facts, drawn_of
 from attnviz.ui.train.plans import Get, is_of, is_usual, stage_of, stage_plan_of
-from attnviz.ui.training_commands import queued
-from attnviz.ui.training_jobs import training_jobs
+from attnviz.ui.train.text import Facts, drawn_of
+from attnviz.ui.training_jobs import queued, training_jobs
 
 SHOWN = 3
 """Maximum trainings of a task that are shown together, the newest ones"""
@@ -188,8 +187,11 @@ class Row:
 
 def rows_of(visitor: str, facts: Facts, get: Get) -> list[Row]:
     """Return all stages of the series, in its order."""
-    jobs = jobs_on(visitor, facts.text)
-    stages, following = [stage_of(job.plan) for job in jobs], [stage_of(plan) for plan in _following(visitor, jobs)]
+    jobs, latest = jobs_on(visitor, facts.text), training_jobs().job(visitor)
+    stages = [stage_of(job.plan) for job in jobs]
+    # The plans queued after the visitor's latest training, if that is on this text and not finished.
+    goes_on = latest is not None and latest in jobs and (latest.view.can_continue or not latest.view.has_ended)
+    following = [stage_of(plan) for plan in latest.then] if latest is not None and goes_on else []
     return [
         _row(
             stage,
@@ -200,13 +202,6 @@ def rows_of(visitor: str, facts: Facts, get: Get) -> list[Row]:
         )
         for stage in SERIES
     ]
-
-
-def _following(visitor: str, jobs: Sequence[Job]) -> tuple[Plan, ...]:
-    """Return the plans queued after the visitor's latest training, if that is on this text and not finished."""
-    latest = training_jobs().job(visitor)
-    goes_on = latest is not None and latest in jobs and (latest.view.can_continue or not latest.view.has_ended)
-    return latest.then if latest is not None and goes_on else ()
 
 
 def _row(stage: Stage, jobs: Sequence[Job], facts: Facts, get: Get, will_follow: bool) -> Row:
@@ -361,12 +356,8 @@ def title_of(run: Run, runs: Sequence[Run]) -> str:
     if run.is_control:
         return "control"
     rivals = [other for other in runs if other is not run and not other.is_control]
-    return difference(run.plan, [rival.plan for rival in rivals]) or shape_of(run.model)
-
-
-def shape_of(model: TokenConfig) -> str:
-    """Return the layers and heads of a model, such as "1 layer, 2 heads"."""
-    return f"{counted(model.layers, 'layer')}, {counted(model.heads, 'head')}"
+    differing = difference(run.plan, [rival.plan for rival in rivals])
+    return differing or f"{counted(run.model.layers, 'layer')}, {counted(run.model.heads, 'head')}"
 
 
 def difference(plan: Plan, others: Sequence[Plan]) -> str:
@@ -396,7 +387,10 @@ def all_curves(runs: Sequence[Run]) -> Arrays:
 
 
 def curves_of(run: Run) -> Arrays:
-    """Return a training's curves, keyed by name in the payload: see `components.training.training`."""
+    """Return a training's curves, by their names in the payload.
+
+    They are those of `loss_curves`, `accuracy` (E,), `trained` (E,) or (0,), and `scores.p` (E, heads) of pattern p.
+    """
     evaluations = run.view.evaluations
     return loss_curves(run.view) | {
         "accuracy": _floats(at.accuracy for at in evaluations),
@@ -406,7 +400,7 @@ def curves_of(run: Run) -> Arrays:
 
 
 def stage_curves(rows: Sequence[Row]) -> Arrays:
-    """Return the curves of stages: see `components.training.model_series`; "0.1.held_out" is an earlier training's."""
+    """Return the curves of stages, those of the first under "0.loss"; "0.1.held_out" is an earlier training's."""
     curves: Arrays = {}
     for number, row in enumerate(rows):
         curves |= {f"{number}.{name}": array for name, array in loss_curves(row.run.view).items()}
@@ -417,7 +411,7 @@ def stage_curves(rows: Sequence[Row]) -> Arrays:
 
 
 def loss_curves(view: View) -> Arrays:
-    """Return the losses of a training: `loss` at `loss_steps`, and `held_out` at `evaluated`."""
+    """Return the losses of a training: `loss` at `loss_steps`, and `held_out` at `evaluated`, (E,)."""
     steps, loss = thinned_losses(view.losses)
     return {
         "loss_steps": steps, "loss": loss,

@@ -51,7 +51,12 @@ def sentences_choice(on_change: Callable[[], None]) -> None:
         return
     task = own_sentences()
     with st.expander("Training and test file", expanded=task is None):
-        _fields(on_change)
+        for which, title in FILES.items():
+            label = f"{title} (text, up to {{most}} MB)"
+            file_field(label, f"{_NAME}_{which}", MOST_BYTES, on_change=_take, args=(which, on_change))
+        st.caption(FORMAT)
+        st.code(EXAMPLE, language=None)
+        st.caption(NO_LINK)
         for line in () if task is None else facts_of(task):
             st.caption(plain(line))
     if refused := state.record(_FilesRecord).refused:
@@ -59,24 +64,13 @@ def sentences_choice(on_change: Callable[[], None]) -> None:
     st.caption("Until both files are there, the generated sentences are shown." if task is None else _counts(task))
 
 
-def _fields(on_change: Callable[[], None]) -> None:
-    """Show the fields for the files, and the format that they need."""
-    for which, title in FILES.items():
-        label = f"{title} (text, up to {{most}} MB)"
-        file_field(label, f"{_NAME}_{which}", MOST_BYTES, on_change=_take, args=(which, on_change))
-    st.caption(FORMAT)
-    st.code(EXAMPLE, language=None)
-    st.caption(NO_LINK)
-
-
 def _counts(task: TaggedSentences) -> str:
     """Summarise the files; `facts_of` says the same in sentences."""
     files = task.data
-    sizes = (
+    train, test = (
         f"{name}: {counted(len(part.lengths), 'sentence')}, {counted(len(part.words), 'word')}"
         for name, part in (("Training", files.train), ("Test", files.test))
     )
-    train, test = sizes
     both = (
         f" {counted(files.seen, 'test sentence')} {'is' if files.seen == 1 else 'are'} in both." if files.seen else ""
     )

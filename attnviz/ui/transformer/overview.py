@@ -10,8 +10,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from attnviz.formatting import nonzero
-from attnviz.links.link import KEYS
+from attnviz.formatting import counted, nonzero
 from attnviz.links.pages import PAGES
 from attnviz.measures.cost import BERT_BASE, PAPER_BASE, cost, equal_at, maps_in_words, parameters
 from attnviz.steps import names_at
@@ -25,7 +24,6 @@ from attnviz.ui.widgets import notice, palette, plot
 
 if TYPE_CHECKING:
     from attnviz.sources.shown import ShownPart
-    from attnviz.trace.model import Place
     from attnviz.trace.trace import Trace
 
 
@@ -52,15 +50,7 @@ class Box:
     """How words of a lesson call it"""
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    """The stages of one stack of blocks."""
-
-    stack: Literal["encoder", "decoder"]
-    boxes: tuple[Box, ...]
-
-
-def overview(here: ShownPart, trace: Trace, link: Link) -> tuple[Row, ...]:
+def overview(here: ShownPart, trace: Trace, link: Link) -> dict[str, list[Box]]:
     """Return the stages of each stack, the encoder first; all shapes are those of the trace.
 
     Args:
@@ -69,14 +59,12 @@ def overview(here: ShownPart, trace: Trace, link: Link) -> tuple[Row, ...]:
         link: returns the addresses of the boxes.
     """
     stacks = tuple(dict.fromkeys(place.stack for place in trace.places))
-    return tuple(_row(here, trace, stack, link, is_last=stack == stacks[-1]) for stack in stacks)
+    return {stack: _boxes(here, trace, stack, link, is_last=stack == stacks[-1]) for stack in stacks}
 
 
-def _row(
-    here: ShownPart, trace: Trace, stack: Literal["encoder", "decoder"], link: Link, *, is_last: bool
-) -> Row:  # fmt: skip
+def _boxes(here: ShownPart, trace: Trace, stack: str, link: Link, *, is_last: bool) -> list[Box]:
     numbers = [number for number, place in enumerate(trace.places) if place.stack == stack]
-    first, last = numbers[0], numbers[-1]
+    first, last, layers = numbers[0], numbers[-1], len({trace.places[number].layer for number in numbers})
     tokens = trace.query_tokens(trace.places[first].kind)
     width = trace.last_hidden_state.shape[-1]
     rows = f"({len(tokens)}, {width})"
@@ -96,19 +84,19 @@ def _row(
             "Pieces of the text; each has an id.", at(first, "tokens", "embeddings", "qkv"), item="tokens"),
         Box("Embeddings", rows, f"A table gives each token {width} numbers; its neighbours play no part.",
             at(first, "embeddings", "qkv"), item="embeddings"),
-        Box(_layers([trace.places[number] for number in numbers]), _weights(trace, stack),
+        Box(f"{counted(layers, 'layer')} with attention", _weights(trace, stack),
             "Each token takes from others what fits. Only here does one token reach another.",
             at(first, "weights"), "attention", item="layers"),
         Box("Vectors", rows, "One row a token again, now of the token in its text.",
             at(last, "block_output", "output", "head_outputs"), item="vectors"),
     ]  # fmt: skip
-    boxes += _answer(trace, at, link, last) if is_last else [_to_the_decoder(trace, at)]
-    return Row(stack, tuple(boxes))
-
-
-def _layers(places: Sequence[Place]) -> str:
-    count = len({place.layer for place in places})
-    return f"{count} {'layer' if count == 1 else 'layers'} with attention"
+    if is_last:
+        boxes += _answer(trace, at, link, last)
+    else:
+        cross = next(number for number, place in enumerate(trace.places) if place.kind == "cross")
+        boxes.append(Box("To the decoder", "keys and values", "Each layer of the decoder reads these vectors.",
+                         at(cross, "qkv", "scores"), "task"))  # fmt: skip
+    return boxes
 
 
 def _weights(trace: Trace, stack: str) -> str:
@@ -118,12 +106,6 @@ def _weights(trace: Trace, stack: str) -> str:
         for kind in kinds
     )
     return f"weights {', to the encoder '.join(shapes)}"
-
-
-def _to_the_decoder(trace: Trace, at: Callable[..., str]) -> Box:
-    number = next(number for number, place in enumerate(trace.places) if place.kind == "cross")
-    return Box("To the decoder", "keys and values", "Each layer of the decoder reads these vectors.",
-               at(number, "qkv", "scores"), "task")  # fmt: skip
 
 
 def _answer(trace: Trace, at: Callable[..., str], link: Link, last: int) -> list[Box]:
@@ -150,21 +132,22 @@ def _answer(trace: Trace, at: Callable[..., str], link: Link, last: int) -> list
     ]  # fmt: skip
 
 
-def html(rows: Sequence[Row]) -> str:
-    """Return the figure as HTML; everything from a text is escaped."""
-    return f'<div class="ov-rows">{"".join(_row_html(row, len(rows) > 1) for row in rows)}</div>'
+def html(rows: Mapping[str, Sequence[Box]]) -> str:
+    """Return the figure as HTML, with a row for each stack; everything from a text is escaped."""
+    shown = "".join(_row_html(stack if len(rows) > 1 else "", boxes) for stack, boxes in rows.items())
+    return f'<div class="ov-rows">{shown}</div>'
 
 
-def _row_html(row: Row, is_named: bool) -> str:
-    name = f'<div class="ov-stack">{row.stack.capitalize()}</div>' if is_named else ""
+def _row_html(name: str, row: Sequence[Box]) -> str:
+    named = f'<div class="ov-stack">{name.capitalize()}</div>' if name else ""
     boxes = "".join(
         f'<a class="ov-box{f" ov-{box.kind}" if box.kind else ""}" href="{escape(box.address)}" target="_self" '
         f'data-item="{box.item}">'
         f'<span class="ov-title">{escape(box.title)}</span><span class="ov-shape">{escape(box.shape)}</span>'
         f"<span>{escape(box.says)}</span></a>"
-        for box in row.boxes
+        for box in row
     )
-    return f'<div>{name}<div class="ov-row">{boxes}</div></div>'
+    return f'<div>{named}<div class="ov-row">{boxes}</div></div>'
 
 
 def address(page: str, view: Mapping[str, Any], source: str | None = None) -> str:
@@ -176,7 +159,7 @@ def address(page: str, view: Mapping[str, Any], source: str | None = None) -> st
 
 def show_overview(here: ShownPart) -> None:
     """Show the figure for the model and the text of the page."""
-    view = {name: state.get(name) for name in KEYS}
+    view = state.every()
 
     def link(page: str, changed: Mapping[str, Any]) -> str:
         return address(page, {**view, **changed}, here.source.key if page == "transformer" else None)

@@ -37,8 +37,10 @@ CHECKS = Checks(
     "check",
     {
         **dict.fromkeys(("overview", "parameters", "cost"), "attnviz.ui.transformer.overview"),
-        **dict.fromkeys(("token", "norm", "lens"), "attnviz.ui.transformer.stream"),
-        **dict.fromkeys(("positions", "change", "padding", "dropout", "mistake"), "attnviz.ui.transformer.differences"),
+        **dict.fromkeys(
+            ("token", "norm", "lens", "positions", "change", "padding", "dropout", "mistake"),
+            "attnviz.ui.transformer.checks",
+        ),
     },
 )
 """The checks of the page; some of their modules import pandas"""
@@ -75,11 +77,19 @@ def toy_controls() -> None:
     with left:
         state.bound("depth", st.slider, "Encoder blocks" if has_both else "Blocks L", 1, MAX_LAYERS)
         if has_both:
-            _decoder_blocks()
+            state.sync_widget("depth")
+            # As many as the encoder's until another is chosen.
+            decoder_depth = "decoder_depth", _DECODER, state.get("depth")
+            _put_own(*decoder_depth)
+            st.slider("Decoder blocks", 1, MAX_LAYERS, key=_DECODER, on_change=_take_own, args=decoder_depth)
         _heads()
     with right:
         state.bound("width", st.slider, "Width C", MIN_WIDTH, MAX_WIDTH, step=STEP)
-        _hidden_width()
+        hidden = "feed_forward", _HIDDEN, default_hidden_width(state.get("width"))
+        _put_own(*hidden)
+        st.number_input(
+            "Hidden F", 1, MAX_FEED_FORWARD, key=_HIDDEN, help=HIDDEN_HELP, on_change=_take_own, args=hidden
+        )
     left, right = st.columns(2)
     with left:
         state.choice("norm", st.selectbox, "Norm", help=NORMS_HELP)
@@ -105,26 +115,6 @@ def model_controls(source: Source, name: str | None) -> None:
         for what in ("attention_residual", "logits"):
             if what in reasons:
                 st.caption(plain(reasons[what]))
-
-
-def _decoder_blocks() -> None:
-    """Show the number of decoder blocks, which equals the encoder's until the user chooses another one."""
-    state.sync_widget("depth")
-    default = state.get("depth")
-    _put_own("decoder_depth", _DECODER, default)
-    st.slider(
-        "Decoder blocks", 1, MAX_LAYERS, key=_DECODER, on_change=_take_own, args=("decoder_depth", _DECODER, default)
-    )
-
-
-def _hidden_width() -> None:
-    """Show the hidden width F, which depends on the width C until the user chooses another one."""
-    default = default_hidden_width(state.get("width"))
-    _put_own("feed_forward", _HIDDEN, default)
-    st.number_input(
-        "Hidden F", 1, MAX_FEED_FORWARD, key=_HIDDEN, help=HIDDEN_HELP,
-        on_change=_take_own, args=("feed_forward", _HIDDEN, default),
-    )  # fmt: skip
 
 
 def _put_own(name: str, key: str, default: int) -> None:

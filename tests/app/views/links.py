@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
@@ -318,6 +319,7 @@ def documented() -> list[str]:
     return re.findall(r"^/\S*$", (ROOT / "docs" / "links.md").read_text(encoding="utf-8"), re.MULTILINE)
 
 
+@cache
 def links() -> dict[str, list[str]]:
     """Return all recorded links, each once, by the page that they are on."""
     every = [*(link for links in MORE.values() for link in links), *documented(), *scenes(), *gallery(), *BARE]

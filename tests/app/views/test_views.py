@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from attnviz.ui.bert.search import results as found_sentences
+from attnviz.ui.bert import search as found_sentences
 from tests.app.pages import go_to_page
 from tests.app.views.comparing import (
     Record,

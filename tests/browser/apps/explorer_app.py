@@ -40,8 +40,12 @@ FRESH: dict[str, Any] = {
     "threshold": 0.05, "strongest": 0, "special": "keep", "between": "all", "values": "weights", "mean": False,
     "sort": "", "label": "",
 }  # fmt: skip
+if "away" in link:
+    state.clear()
 state.setdefault("view", FRESH)
 state.setdefault("log", [])
+if "away" in link:  # the explorer that was here may still ask for something
+    st.stop()
 
 
 def header() -> dict[str, Any]:
@@ -56,7 +60,7 @@ def header() -> dict[str, Any]:
         "causal": model.causal, "query_labels": model.labels, "key_labels": model.key_labels,
         "query_groups": model.groups, "key_groups": [1] * model.keys or model.groups, "files": files(),
         "view": state["view"], "acknowledged": acknowledged("explorer"), "measures": MEASURES, "labels": labels,
-        "rollout": "plain" not in link, "norms": "plain" not in link,
+        "rollout": True, "norms": True,
     }  # fmt: skip
 
 
@@ -70,12 +74,12 @@ def files() -> dict[str, Any]:
 
 def offered(*what: object) -> str:
     """Return a digest; where the link says `deaf`, only of what all heads share and of the first."""
-    few, plain = "few" in link, "plain" in link
-    digest = array_store().offer((repr(model), few, plain, *what), partial(file_of, model, what, few=few, plain=plain))
+    few = "few" in link
+    digest = array_store().offer((repr(model), few, *what), partial(file_of, model, what, few=few))
     return digest if "deaf" not in link or what[0] in ("shared", 0) else "x" * len(digest)
 
 
-def file_of(of: Model, what: tuple[Any, ...], *, few: bool, plain: bool) -> bytes:
+def file_of(of: Model, what: tuple[Any, ...], *, few: bool) -> bytes:
     """Return the file of what all heads share, of a rollout, or of a head."""
     every = of.weights.flatten(0, 1)
     if what[0] != "shared":
@@ -83,7 +87,7 @@ def file_of(of: Model, what: tuple[Any, ...], *, few: bool, plain: bool) -> byte
         return save({"weights": codes(of.head(n, -1) if rolled else every[n])[None]})
     small = thumbnails(every.numpy())
     shared = {"overview": small.reshape(of.layers, of.heads, *small.shape[1:])} if few else {"weights": codes(every)}
-    return save(shared if plain else {**shared, "key_norms": of.key_norms.numpy()})
+    return save({**shared, "key_norms": of.key_norms.numpy()})
 
 
 def codes(weights: torch.Tensor) -> np.ndarray:

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from playwright.sync_api import Locator, Page, expect
 
+from tests.browser.contexts import EMPTY
+
 LINES = "/frontend/lines/lines.ts"
-CHOICE = "/frontend/lines/choice.ts"
 COLOURS = ("#5E3C99", "#B35806", "#009E73", "#0072B2")
 
 SET_UP = """async ([url, given, size]) => {
@@ -93,7 +94,7 @@ class LinesPage:
         _, rows, cols = self.weights.shape
         queries = list(self.queries) or [f"from{i}" for i in range(rows)]
         keys = list(self.keys) or [f"to{i}" for i in range(cols)]
-        self.page.goto(f"{served}/_stcore/health")
+        self.page.goto(served + EMPTY)
         given = {"queryLabels": queries, "keyLabels": keys, "heads": heads_of(self.weights), **self.state}
         self.page.evaluate(SET_UP, [LINES, given, self.size])
         return replace(self, queries=queries, keys=keys).painted()

@@ -189,6 +189,7 @@ class WalkView(InspectorPage):
         self.panel = page.get_by_role("region", name="Arithmetic of one cell")
         shown = ".walk .word, .walk [data-painted], .walk .heatmaplayer image"
         expect(page.locator(shown).first).to_be_visible()
+        expect(page.locator(".player[aria-busy=true]")).to_have_count(0)  # what plays a step is fetched
         frames(page)
 
     def step(self, title: str) -> None:

@@ -62,7 +62,7 @@ def test_no_texts_and_no_batch(minilm: BuiltInModel) -> None:
 def test_progress_counts_texts_and_ends_the_work(minilm: BuiltInModel, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoding, "AT_ONCE", HEADS * 5**2 * 3)  # three texts of five tokens
     seen: list[int] = []
-    hidden_states(minilm, ["a dog ran", "cats"] * 4, progress=seen.append)
+    embed_sentences(["a dog ran", "cats"] * 4, model=minilm, progress=seen.append)
     assert seen == [3, 6, 8]  # the limit counts every text of a batch as long as its longest
 
     def stop(done: int) -> None:
@@ -70,7 +70,7 @@ def test_progress_counts_texts_and_ends_the_work(minilm: BuiltInModel, monkeypat
         raise KeyError(done)
 
     with pytest.raises(KeyError):
-        hidden_states(minilm, ["a dog ran", "cats"] * 40, batch=2, progress=stop)
+        embed_sentences(["a dog ran", "cats"] * 40, model=minilm, batch=2, progress=stop)
     assert seen[3:] == [2]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from attnviz.cli import classify, corpus, export, main, serve, start, train, wish_to_stop
+from attnviz.cli import classify, corpus, export, main, serve, train, wish_to_stop
 from attnviz.cli.export import UsageError, read_views
 from attnviz.corpus.blocks import Place, Problems
 from attnviz.export.jobs import ALL, Exporter
@@ -201,8 +201,8 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Started:
         return SimpleNamespace(start=lambda: target(*args))
 
     monkeypatch.setattr("attnviz.serving.run.serve", begin)
-    monkeypatch.setattr(start.webbrowser, "open", opened.append)
-    monkeypatch.setattr(start.threading, "Thread", at_once)
+    monkeypatch.setattr(serve.webbrowser, "open", opened.append)
+    monkeypatch.setattr(serve.threading, "Thread", at_once)
     monkeypatch.setenv("DISPLAY", ":0")
     return served, opened, taken
 
@@ -237,9 +237,9 @@ def test_without_a_display_no_browser_is_opened_inside_the_terminal(
     _, opened, _ = started
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(start.sys, "platform", "linux")
+    monkeypatch.setattr(serve.sys, "platform", "linux")
     assert (main([]), opened) == (0, [])
-    monkeypatch.setattr(start.sys, "platform", "darwin")
+    monkeypatch.setattr(serve.sys, "platform", "darwin")
     assert (main([]), opened) == (0, ["http://127.0.0.1:8501"])
 
 

@@ -36,10 +36,12 @@ def test_the_scripts_are_made_of_these_sources() -> None:
     assert about()["sources"] == digest_of_sources(), "npm run build"
 
 
-LATER = {"captions.js", "chart.js", "figure.js", "items.js", "row_table.js", "rows.js", "words_to_matrix.js"}
+LATER = {
+    "captions.js", "chart.js", "figure.js", "items.js", "motions.js", "row_table.js", "rows.js", "words_to_matrix.js",
+}  # fmt: skip
 """What is fetched when it is needed: the sentences of the walk that plays itself, charts and their figures, the parts
-of a page that a lesson's words name, the table of a matrix's row, the rows of matrices in words, and words on their
-way to a matrix"""
+of a page that a lesson's words name, what plays a step, the table of a matrix's row, the rows of matrices in words,
+and words on their way to a matrix"""
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -163,7 +165,7 @@ def test_colours_and_fonts_are_taken_from_the_shared_values(sheet: str) -> None:
 
 @pytest.mark.parametrize("name", KINDS)
 def test_every_component_begins_with_the_shared_values_and_the_base(name: str) -> None:
-    sheet = styles.styles(KINDS[name].styles)
+    sheet = styles.styles(KINDS[name])
     assert sheet.startswith(styles.styles("core/base.css"))
 
 

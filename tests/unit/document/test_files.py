@@ -26,8 +26,8 @@ from attnviz.document import (
     read,
     write,
 )
-from attnviz.document.checks import ARRAYS
 from attnviz.document.files import MAX_BYTES
+from attnviz.document.value import ARRAYS
 from attnviz.measures.thumbnails import hidden_thumbnail, thumbnails
 from attnviz.pretrained import load
 from attnviz.steps import ATTENTION

@@ -16,7 +16,7 @@ from torch import Tensor
 from attnviz.annotated_text import Mark, marks_of
 from attnviz.attention import Mask
 from attnviz.document import Document, document_of, document_of_layer, read, write
-from attnviz.document.header import SAID
+from attnviz.document.files import SAID
 from attnviz.figures.steps import lay_out
 from attnviz.formatting import number
 from attnviz.formulas import mathml

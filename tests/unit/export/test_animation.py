@@ -39,7 +39,7 @@ def test_each_snapshot_is_a_frame_and_the_last_stays(kind: Any) -> None:
 
 
 def test_a_weight_of_1_has_the_last_colour_of_the_scale_in_every_frame() -> None:
-    last = list(bytes.fromhex(THEMES["light"].palette.weights[-1][1][1:]))
+    last = list(bytes.fromhex(THEMES["light"].weights[-1][1][1:]))
 
     def coloured(weights: Any) -> int:
         picture = opened(write_animation([Frame(weights, "")], "apng", title="", labels=LABELS))

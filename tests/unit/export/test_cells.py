@@ -15,7 +15,7 @@ from torch.nn.functional import scaled_dot_product_attention
 from attnviz.attention import Mask
 from attnviz.export.code.cells import Cell, cells, literals, notebook, script
 from attnviz.export.code.recipes import about_code, walk_cells
-from attnviz.export.code.toy import ToyRecipe
+from attnviz.export.code.toy import toy_inputs
 from attnviz.links.link import read_link
 from attnviz.sources.models import DirectResources
 from attnviz.sources.shown import shown
@@ -29,22 +29,19 @@ from tests.toy import tokens_of
 SEEN = torch.tensor([[True, False, False], [True, True, False], [False, False, False]])
 
 
-class Given:
-    """A recipe whose query, key and value are names that stand there already."""
-
-    def cells(self, _: Walk) -> tuple[Cell, ...]:
-        return (Cell("code", "x = W_O = b_O = None\n# given"), Cell("markdown", "- a list\n- of two"))
+GIVEN = (Cell("code", "x = W_O = b_O = None\n# given"), Cell("markdown", "- a list\n- of two"))
+"""For a query, key and value whose names stand there already"""
 
 
 def walk_of(mask: Mask) -> Walk:
     torch.manual_seed(0)
     query, key, value = (torch.randn(2, 3, 4) for _ in range(3))
     tokens = tokens_of(range(3), ["é", "a 'b", '"""'])
-    return Walk(tokens, tokens, LayerTrace(query, key, value, 0.3, mask), 1)
+    return Walk(tokens, tokens, LayerTrace(query, key, value, 0.3, mask), 1, link='http://h/?a="é')
 
 
 def code_of(walk: Walk) -> tuple[Cell, ...]:
-    return cells(walk, Given(), place="a test", needs="torch", link='http://h/?a="é')
+    return cells(walk, GIVEN, place="a test", needs="torch")
 
 
 @pytest.mark.parametrize(
@@ -82,7 +79,7 @@ def test_the_code_computes_what_torch_computes_under_every_mask(
 def test_the_code_of_the_toy_draws_its_weights_and_names_nothing_that_it_does_not_use(config: ToyConfig) -> None:
     tokens = WordTokenizer().tokenize("the cat sat on the mat")
     walk = trace_toy(tokens, config).walk(0, 0)
-    text = script(cells(walk, ToyRecipe(tokens.ids, config), place="a test", needs="torch"))
+    text = script(cells(walk, toy_inputs(tokens.ids, config), place="a test", needs="torch"))
     namespace: dict[str, Any] = {}
     with redirect_stdout(io.StringIO()) as printed:
         exec(text, namespace)

@@ -71,7 +71,7 @@ def test_a_title_of_up_to_30_characters_is_whole_and_a_longer_one_ends_with_dots
 def test_what_hidden_cells_hold_is_said_as_the_masks_fill_it_in(
     quantity: str, link: dict[str, str], hidden: str | None
 ) -> None:
-    assert of(quantity, **link).header(stretch=None)["hidden"] == hidden
+    assert of(quantity, **link).payload(stretch=None)[0]["hidden"] == hidden
 
 
 def test_the_rows_of_a_longer_text_are_aligned_and_gaps_have_no_label_of_their_own() -> None:
@@ -106,7 +106,7 @@ def test_one_head_that_reads_another_text_has_the_keys_of_that_text(blocks: tupl
 
 def test_a_and_b_share_their_colours_and_the_difference_has_its_own_around_0() -> None:
     found = of("masked", b_head="1", b_mask="causal")
-    a, b, difference = panels = found.header(stretch=None)["panels"]
+    a, b, difference = panels = found.payload(stretch=None)[0]["panels"]
     largest = max(float(np.nanmax(np.abs(np.where(np.isfinite(one), one, 0)))) for one in
                   (found.comparison.a, found.comparison.b))  # fmt: skip
     assert [(one["low"], one["high"], one["scale"]) for one in (a, b)] == [
@@ -116,23 +116,23 @@ def test_a_and_b_share_their_colours_and_the_difference_has_its_own_around_0() -
     assert (-difference["low"], difference["high"]) == pytest.approx((np.abs(there).max(),) * 2)
     assert [one["title"] for one in panels] == [*found.titles, "A − B"]
     weights = of(b_head="1")
-    first = weights.header(stretch=None)["panels"]
+    first = weights.payload(stretch=None)[0]["panels"]
     assert [(one["name"], one["low"], one["high"]) for one in (first[0], first[1], first[3])] == [
         ("a", 0, 1), ("b", 0, 1), ("divergence", 0, 1),
     ]  # fmt: skip
     assert weights.matrices()["divergence"].shape == (3, 1)
     end = max(float(head.steps.weights.max()) for head in weights.heads)
-    dark = weights.header(stretch=True)["panels"]
+    dark = weights.payload(stretch=True)[0]["panels"]
     assert (dark[0]["high"], dark[1]["high"], weights.darkened_limit) == pytest.approx((end,) * 3)
     assert weights.colours(stretch=True).startswith("The colours of A and B end at 0.")
     assert weights.colours(stretch=None) == weights.colours(stretch=False) == ""
     same = of("scores", b_scale="off")
-    assert [same.header(stretch=None)["panels"][2][end] for end in ("low", "high")] == [-1, 1], "nothing differs"
+    assert [same.payload(stretch=None)[0]["panels"][2][end] for end in ("low", "high")] == [-1, 1], "nothing differs"
 
 
 def test_the_picture_is_described_with_shapes_and_ranges() -> None:
     found = of("scores", b_head="1")
-    parts = found.header(stretch=None)["alt"].split("; ")
+    parts = found.payload(stretch=None)[0]["alt"].split("; ")
     matrices = (found.comparison.a, found.comparison.b, found.comparison.difference)
     for part, name, matrix in zip(parts, (*found.titles, "A − B"), matrices, strict=True):
         low, high = (f"{float(one):.2f}".replace("-", "−") for one in (matrix.min(), matrix.max()))
@@ -152,7 +152,7 @@ def test_labels_of_keys_are_those_of_the_text_that_is_read() -> None:
 
 def test_the_digest_is_of_the_numbers_and_of_how_they_are_shown() -> None:
     one, other = of(b_head="1"), of(b_head="1", seed="1")
-    assert one.digest(stretch=None) == of(b_head="1").digest(stretch=None) == one.header(stretch=None)["trace"]
+    assert one.digest(stretch=None) == of(b_head="1").digest(stretch=None) == one.payload(stretch=None)[0]["trace"]
     assert len({one.digest(stretch=None), one.digest(stretch=True), other.digest(stretch=None)}) == 3
 
 

@@ -57,7 +57,7 @@ def sampled(stops: Colours) -> list[list[int]]:
 @pytest.mark.parametrize("theme", THEMES)
 @pytest.mark.parametrize(("scale", "low"), [("signed", -2.0), ("weights", 0.0)])
 def test_cells_have_the_colours_of_plotlys_scale(theme: str, scale: str, low: float) -> None:
-    palette = THEMES[theme].palette
+    palette = THEMES[theme]
     values = np.linspace(low, 2, 101, dtype=np.float32)[None]
     stops = palette.signed if scale == "signed" else palette.weights
     found = colour_cells(Panel("any", "", values, "query", "key", 2.0, scale), palette)
@@ -67,7 +67,7 @@ def test_cells_have_the_colours_of_plotlys_scale(theme: str, scale: str, low: fl
 
 @pytest.mark.parametrize("theme", THEMES)
 def test_numbers_are_in_the_ink_that_is_read_well_on_their_cell(theme: str) -> None:
-    palette = THEMES[theme].palette
+    palette = THEMES[theme]
     for stops in (palette.signed, palette.weights):
         for colour in sampled(stops):
             light, dark = sorted((luminance(ink_on(colour)), luminance(hexadecimal(colour))), reverse=True)
@@ -247,7 +247,7 @@ def test_a_subscript_is_small_and_low_a_power_small_and_high_and_each_follows_th
     marks = set_formula(formula, x=30, y=90, size=20, theme=LIGHT_THEME, room=500)
     first, low, base, high = texts = [mark for mark in marks if isinstance(mark, Text)]
     assert [mark.text for mark in texts] == ["W", "O", "d", "2"]
-    assert (first.x, first.y, first.size, first.colour) == (30, 90, 20, LIGHT_THEME.palette.text_ink.query)
+    assert (first.x, first.y, first.size, first.colour) == (30, 90, 20, LIGHT_THEME.text_ink.query)
     assert low.y > first.y == base.y > high.y and low.size == high.size < 20
     assert {low.colour, base.colour, high.colour} == {LIGHT_THEME.text}
     for before, after in ((first, low), (base, high)):
@@ -284,7 +284,7 @@ def test_the_boxed_term_of_a_formula_is_inside_its_box_and_the_others_are_not() 
 )  # fmt: skip
 def test_a_limit_is_the_end_of_the_colours(limit: float | None, scale: Any, value: float, shade: str) -> None:
     panel = Panel("any", "", np.array([[value, 0]], np.float32), "query", "key", limit, scale)
-    assert hexadecimal(colour_cells(panel, LIGHT_THEME.palette)[0, 0]) == shade
+    assert hexadecimal(colour_cells(panel, LIGHT_THEME)[0, 0]) == shade
 
 
 def blank(rows: int, cols: int, width: float, height: float) -> Matrix:

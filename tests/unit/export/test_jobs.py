@@ -116,7 +116,7 @@ def test_a_web_page_is_named_after_its_page_and_a_part_of_a_transformer_after_it
     ]
     assert [(job.view["block"], job.view["head"]) for job in jobs] == [(0, 0), (0, 1), (1, 0), (1, 1)]
     assert "logits" not in jobs[0].steps and "logits" in jobs[-1].steps
-    assert jobs[0].web_file == "toy-transformer-attention0-head0-transformer.html"
+    assert jobs[0].file("html") == "toy-transformer-attention0-head0-transformer.html"
 
 
 def test_a_kind_of_attention_that_a_model_lacks_is_refused() -> None:

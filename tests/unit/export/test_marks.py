@@ -26,7 +26,7 @@ from attnviz.export.drawing.marks import (
     Text,
     Theme,
 )
-from attnviz.export.files.images import FRAMES, Frame, _places, render, write_animation
+from attnviz.export.files.images import _places, render
 from attnviz.export.files.pdf import write_pdf
 from attnviz.export.files.svg import write_svg
 from attnviz.export.files.tikz import BIG_POINT, picture, tex_address
@@ -241,22 +241,6 @@ def test_each_pixel_of_a_side_has_its_cell() -> None:
     assert cell.tolist() == [0, 0, 0, 1, 1, 2, 2]
     assert after.tolist() == [0, 1, 2, 0, 1, 0, 1]
     assert [part.tolist() for part in _places(4, 4)] == [[0, 1, 2, 3], [0] * 4]
-
-
-def test_frames_are_thinned_evenly_with_both_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    captions: list[str] = []
-    monkeypatch.setattr(
-        "attnviz.export.files.images._drawing",
-        lambda frame, *_: captions.append(frame.caption) or Drawing(8, 8, (Box(0, 0, 8, 8, fill="#000000"),)),
-    )
-    weights = np.zeros((1, 1))
-    for count in (FRAMES - 1, FRAMES, FRAMES + 1, 400):
-        captions.clear()
-        write_animation([Frame(weights, str(at)) for at in range(count)], "gif", title="t", labels=("a", "b"))
-        kept = [int(one) for one in captions]
-        assert (len(kept), kept[0], kept[-1]) == (min(count, FRAMES), 0, count - 1)
-        steps = np.diff(kept)
-        assert steps.min() >= 1 and steps.max() - steps.min() <= 1
 
 
 def test_a_colour_bar_of_an_svg_has_evenly_spaced_colours() -> None:

@@ -13,8 +13,8 @@ import torch
 from attnviz.export.drawing.marks import THEMES
 from attnviz.export.web.mistake import body, draw, found_in, html, written
 from attnviz.links.link import KEYS
-from attnviz.measures.mistakes.case import Effect
-from attnviz.measures.mistakes.texts import TEXTS
+from attnviz.measures.mistakes import TEXTS
+from attnviz.measures.mistakes.computed import Effect
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import TransformerConfig
 from attnviz.toy.transformer import trace_transformer

@@ -28,8 +28,8 @@ from torch.nn import functional as F
 from attnviz.attention import Mask
 from attnviz.export import numbers
 from attnviz.export.code import cells as code
-from attnviz.export.code.pretrained import _simple_mask, model_recipe
-from attnviz.export.code.toy import ToyRecipe
+from attnviz.export.code.pretrained import _simple_mask, pretrained_inputs
+from attnviz.export.code.toy import toy_inputs
 from attnviz.pretrained import ModelError, PretrainedModel, load
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import trace_toy
@@ -37,6 +37,7 @@ from attnviz.toy.config import ToyConfig, TransformerConfig
 from attnviz.toy.transformer import trace_transformer
 from attnviz.trace import vocabulary
 from attnviz.trace.layer import LayerTrace
+from attnviz.trace.model import Place
 from attnviz.trace.walk import Walk
 from attnviz.ui import caches
 from tests.loaded import built_in_model
@@ -55,16 +56,19 @@ for file in sys.argv[1:]:
 """
 
 
-def toy(config: ToyConfig, text: str = HOSTILE) -> tuple[Walk, ToyRecipe]:
+Cells = tuple[code.Cell, ...]
+
+
+def toy(config: ToyConfig, text: str = HOSTILE) -> tuple[Walk, Cells]:
     tokens = WordTokenizer().tokenize(text)
     trace = trace_toy(tokens, config)
-    return trace.walk(0, trace.layer(0).heads - 1), ToyRecipe(tokens.ids, config)
+    return trace.walk(0, trace.layer(0).heads - 1), toy_inputs(tokens.ids, config)
 
 
-def of_model(name: str, text: str, pair: str | None, kind: str, layer: int, head: int) -> tuple[Walk, code.Recipe]:
+def of_model(name: str, text: str, pair: str | None, kind: str, layer: int, head: int) -> tuple[Walk, Cells]:
     model = load(name)
-    trace = model.trace(text, pair)
-    return trace.walk(layer, head, kind), model_recipe(model, text, pair, kind, layer)
+    walk = model.trace(text, pair).walk(layer, head, kind)
+    return walk, pretrained_inputs(model, text, pair, Place(kind, layer), walk)
 
 
 def test_every_matrix_comes_back_from_the_npz_and_from_the_tables_bit_for_bit() -> None:
@@ -81,7 +85,7 @@ def test_every_matrix_comes_back_from_the_npz_and_from_the_tables_bit_for_bit() 
         assert found["heads"].tolist() == [2, 0]
         np.testing.assert_array_equal(found["scores"] * np.float32(found["scale"]), found["scaled"])
         assert "embeddings_k" not in found
-    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [2, 0], {"text": HOSTILE})))
+    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [2, 0])))
     about = json.loads(archive.read("about.json"))
     assert (about["text"], about["heads"], about["scale"]) == (HOSTILE, [2, 0], walk.layer.scale)
     assert sorted(about["files"]) == sorted(set(archive.namelist()) - {"about.json"})
@@ -97,7 +101,7 @@ def test_every_matrix_comes_back_from_the_npz_and_from_the_tables_bit_for_bit() 
 
 def test_tables_of_cross_attention_name_the_encoders_tokens_and_hold_its_biases(tmp_path: Path) -> None:
     walk, _ = of_model(str(save("bart", tmp_path / "bart")), "the cat sat", "a dog on the mat", "cross", 1, 3)
-    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [3, 1], {})))
+    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [3, 1])))
     about, labels = json.loads(archive.read("about.json")), {"query": walk.query_labels, "key": walk.key_labels}
     tables = {}
     for file, says in about["files"].items():
@@ -119,7 +123,7 @@ def test_tables_of_cross_attention_name_the_encoders_tokens_and_hold_its_biases(
 def test_no_token_becomes_a_formula_in_a_spreadsheet(sign: str) -> None:
     """Whatever the separator of a country's spreadsheet, a cell of text begins with none of the signs of a formula."""
     walk, _ = toy(ToyConfig(), f'{HOSTILE} ;{sign}3 a;"{sign}4')
-    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [0], {})))
+    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [0])))
     text = archive.read("weights.csv").decode("utf-8-sig")
     assert "=1+1" in text
     for separator in ",;\t":
@@ -140,8 +144,8 @@ def _is_number(cell: str) -> bool:
 def test_tables_of_more_numbers_than_a_spreadsheet_likes_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     walk, _ = toy(ToyConfig(heads=8), "word " * 300)
     with pytest.raises(numbers.TooManyNumbersError, match="2,880,000"):
-        numbers.csv_zip(walk, range(8), {})
-    assert len(numbers.csv_zip(walk, [0], {})) > 1000
+        numbers.csv_zip(walk, range(8))
+    assert len(numbers.csv_zip(walk, [0])) > 1000
     small, _ = toy(ToyConfig(heads=2), "one two three")
     cells = 4 * 2 * 3 * 3  # scores, scaled, masked and weights of two heads
     monkeypatch.setattr(numbers, "MAX_CSV_CELLS", cells)
@@ -163,7 +167,7 @@ def test_the_last_column_of_probabilities_is_that_of_all_tokens_without_a_column
     labels = list(dict(zip(tokens.ids, tokens.labels, strict=True)).values())
     trace = trace_transformer(tokens, None, TransformerConfig("decoder", depth=1, heads=1, width=8))
     walk = trace.walk_at(len(trace.places) - 1, 0)
-    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [0], {})))
+    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [0])))
     (_, *columns), *rows = csv.reader(io.StringIO(archive.read("probabilities.csv").decode("utf-8-sig")))
     assert columns[-1] == "all others"
     shown = [labels.index(column.partition("] ")[2]) for column in columns[:-1]]
@@ -179,7 +183,7 @@ def test_weights_and_biases_of_a_block_are_tables_of_one_row() -> None:
     config = TransformerConfig("decoder", depth=1, heads=1, width=8, bias=True)
     walk = trace_transformer(WordTokenizer().tokenize("a b c"), None, config).walk_at(0, 0)
     assert walk.block is not None
-    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [0], {})))
+    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [0])))
     vectors = {name: matrix for name, matrix in walk.block.matrices.items() if matrix.ndim == 1}
     assert {name.partition("_")[0] for name in vectors} == {"gamma", "beta", "b"}
     for name, vector in vectors.items():
@@ -225,8 +229,8 @@ def test_the_scripts_print_the_same_numbers_where_attnviz_is_not(tmp_path: Path)
         ),
     }
     files = []
-    for name, (walk, recipe) in walks.items():
-        cells = code.cells(walk, recipe, place="a test", needs="torch", link='http://h/?a="\n')
+    for name, (walk, inputs) in walks.items():
+        cells = code.cells(replace(walk, link='http://h/?a="\n'), inputs, place="a test", needs="torch")
         notebook = nbformat.reads(code.notebook(cells), as_version=4)
         nbformat.validate(notebook)
         for cell in notebook.cells:
@@ -256,12 +260,13 @@ def test_the_scripts_print_the_same_numbers_where_attnviz_is_not(tmp_path: Path)
 
 
 def test_only_a_causal_mask_is_written_as_one() -> None:
-    walk, recipe = of_model("minilm", "the cat sat", None, "encoder", 0, 0)
+    walk, _ = of_model("minilm", "the cat sat", None, "encoder", 0, 0)
     size = len(walk.query_labels)
 
     def written(mask: Mask) -> str:
         masked = replace(walk, layer=replace(walk.layer, mask=mask))
-        return "\n".join(cell.text for cell in recipe.cells(masked))
+        inputs = pretrained_inputs(load("minilm"), "the cat sat", None, Place("encoder", 0), masked)
+        return "\n".join(cell.text for cell in inputs)
 
     assert "\nmask = None\n" in written(Mask())
     assert f"\nmask = torch.ones({size}, {size}, dtype=torch.bool).tril()\n" in written(Mask.causal(size))
@@ -295,8 +300,8 @@ def matrices_in(text: str) -> dict[str, np.ndarray]:
 
 
 def test_the_notebook_runs_in_jupyter_and_prints_what_torch_computes(tmp_path: Path) -> None:
-    walk, recipe = toy(ToyConfig(heads=3, causal=True, seed=7), "the cat sat <b>down</b>")
-    found = matrices_in(run(code.notebook(code.cells(walk, recipe, place="a test", needs="torch")), tmp_path))
+    walk, inputs = toy(ToyConfig(heads=3, causal=True, seed=7), "the cat sat <b>down</b>")
+    found = matrices_in(run(code.notebook(code.cells(walk, inputs, place="a test", needs="torch")), tmp_path))
     layer, head = walk.layer, walk.head
     query, key, value = (matrix[None, head : head + 1] for matrix in (layer.query, layer.key, layer.value))
     same = {"attn_mask": layer.mask.cells, "scale": layer.scale}
@@ -313,8 +318,8 @@ def test_the_notebook_runs_in_jupyter_and_prints_what_torch_computes(tmp_path: P
 
 
 def test_a_number_that_is_not_the_pages_stops_the_script(tmp_path: Path) -> None:
-    walk, recipe = toy(ToyConfig(), "one two three")
-    written = code.script(code.cells(walk, recipe, place="a test", needs="torch"))
+    walk, inputs = toy(ToyConfig(), "one two three")
+    written = code.script(code.cells(walk, inputs, place="a test", needs="torch"))
     changed = written.replace("SEED = 0", "SEED = 1")
     assert changed != written
     (tmp_path / "other.py").write_text(changed, encoding="utf-8")

@@ -219,7 +219,7 @@ def luminance(colour: str) -> float:
 @pytest.mark.parametrize("name", THEMES)
 def test_every_word_of_a_sheet_is_read_well_in_the_light_and_in_the_dark(name: str) -> None:
     theme = THEMES[name]
-    ink = theme.palette.ink
+    ink = theme.ink
     for sheet in sheets(causal_toy(), theme=theme):
         drawing = draw_sheet(sheet)
         paper = luminance(drawing.theme.paper)

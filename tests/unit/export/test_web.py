@@ -27,7 +27,7 @@ from attnviz.export.web import MAKERS, NoPageError, check_page, iframe, make_pag
 from attnviz.export.web.pages import Page, inline_script
 from attnviz.export.web.pictures import draw_view
 from attnviz.files import CONFIG
-from attnviz.lessons import Lesson, Scene
+from attnviz.lessons import Lesson, Scene, shipped
 from attnviz.links.link import read_link
 from attnviz.sources.models import DirectResources
 from attnviz.tokens import NoTokensError
@@ -398,6 +398,17 @@ def test_a_site_has_a_page_for_each_scene_and_every_file_that_its_pages_name() -
     assert Parsed(files["scene-01.html"]).all("p")[1][1].startswith("“a b” Toy weights of seed 0")
     svg = files["assets/scene-03-wrong-dark.svg"].decode()
     assert THEMES["dark"].paper in svg and THEMES["dark"].paper not in files["assets/scene-03-wrong-light.svg"].decode()
+
+
+@pytest.mark.parametrize("name", sorted({*shipped()} - {"attention", "heads", "mistakes", "transformer"}))
+def test_the_site_of_a_lesson_that_ships_has_a_page_for_each_scene(name: str) -> None:
+    """tests/browser/test_site.py builds the sites of the others."""
+    lesson = shipped()[name]
+    files = dict(site.build_site(lesson, DirectResources()))
+    pages_of_site = [Parsed(file) for path, file in files.items() if path.endswith(".html")]
+    assert len(pages_of_site) == len(lesson.scenes) + 1
+    titles = [*(scene.title for scene in lesson.scenes), lesson.title]
+    assert [page.all("h1")[0][1] for page in pages_of_site] == titles
 
 
 def test_the_answer_of_a_question_waits_and_no_title_is_markup() -> None:

@@ -105,7 +105,7 @@ def contrast(one: str, other: str) -> float:
 @pytest.mark.parametrize("name", THEMES)
 def test_text_has_a_contrast_of_four_and_a_half(name: str) -> None:
     theme = THEMES[name]
-    palette: Palette = theme.palette
+    palette: Palette = theme
     for ground in (palette.canvas, theme.paper, theme.boxed, SIDE_BAR[name]):
         for ink in (palette.text, *(palette.text_ink.of(role) for role in ROLES)):
             assert contrast(ink, ground) >= 4.5, (ink, ground)
@@ -117,7 +117,7 @@ def test_text_has_a_contrast_of_four_and_a_half(name: str) -> None:
 def test_lines_under_marked_words_have_the_roles_colours_and_are_seen_on_a_lessons_bar() -> None:
     style = (SOURCES / "core" / "values.css").read_text()
     found = re.findall(r"--(?:attention|query|key|value): light-dark\((#\w{6}), (#\w{6})\)", style)
-    inks = [THEMES[name].palette.text_ink for name in ("light", "dark")]
+    inks = [THEMES[name].text_ink for name in ("light", "dark")]
     order = ("attention", "query", "key", "value")
     assert [tuple(map(str.upper, pair)) for pair in found] == [tuple(ink.of(role) for ink in inks) for role in order]
     for pair in found:

@@ -122,7 +122,7 @@ def test_roles_have_their_colours_and_the_box_its_term() -> None:
 @pytest.mark.parametrize("theme", THEMES)
 def test_a_drawn_formula_keeps_to_its_room_and_its_theme(theme: str) -> None:
     formula = ATTENTION["output"].formula(CAUSAL)
-    ink = THEMES[theme].palette.text_ink
+    ink = THEMES[theme].text_ink
     for room in (900, 200):
         texts = [
             m for m in set_formula(formula, x=0, y=0, size=24, theme=THEMES[theme], room=room) if isinstance(m, Text)

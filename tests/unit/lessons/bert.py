@@ -12,7 +12,6 @@ from attnviz.bert.ablation import hidden_without
 from attnviz.bert.agent import ASK, decide, over_positions, selective
 from attnviz.bert.classification.classifier import pool
 from attnviz.bert.classification.examples import built_in
-from attnviz.bert.classification.outcome import outcome_of
 from attnviz.bert.classification.shipped import NAMES
 from attnviz.bert.classification.shipped import load as classifier
 from attnviz.bert.configuration import BERT_BASE, Configuration, configuration_of
@@ -23,7 +22,7 @@ from attnviz.bert.search import built_in as sentences
 from attnviz.bert.table import table_of
 from attnviz.lessons import shipped
 from attnviz.links.link import read_link
-from tests.loaded import built_in_model, pooled
+from tests.loaded import built_in_model
 from tests.unit.lessons.trainings import written
 
 IRONY = "Wonderful: two hours of my life that I will never get back."
@@ -123,8 +122,7 @@ def agent() -> str:
     probabilities = shares(view(8)["report"], "agent") / 100
     decision = decide(probabilities.tolist(), view(8)["confidence"])
     assert (decision.likeliest, decision.action, view(8)["confidence"]) == (1, ASK, 0.6)
-    examples, shown = built_in(NAMES["agent"]), classifier("agent")
-    outcome = outcome_of(examples, pooled(NAMES["agent"]), shown.classifier, shown.card.seed)
+    outcome = classifier("agent").outcome(built_in(NAMES["agent"]))
     at = selective(outcome, (0.4, 0.6, 0.8))
     assert list(at.coverage) == sorted(at.coverage, reverse=True)
     assert list(at.error) == sorted(at.error, reverse=True)

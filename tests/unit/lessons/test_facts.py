@@ -19,8 +19,7 @@ from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.lessons import gallery, shipped, text_examples
 from attnviz.links.link import DEFAULT_TEXT, read_link
 from attnviz.links.pages import PAGES
-from attnviz.measures.mistakes.case import Case
-from attnviz.measures.mistakes.computed import find
+from attnviz.measures.mistakes.computed import Case, find
 from attnviz.measures.summary import choose_measures, entropy, label_heads, measure_head, uniform_measures
 from attnviz.measures.survey import transformed_norms
 from attnviz.pretrained import Trace

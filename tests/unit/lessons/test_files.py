@@ -26,9 +26,9 @@ from attnviz.lessons import (
     text_examples,
     write_lesson,
 )
-from attnviz.lessons.scene import check_scene, covers, query_of
+from attnviz.lessons.lesson import check_scene, covers, query_of
 from attnviz.links.link import read_link
-from attnviz.measures.mistakes.texts import NAMES
+from attnviz.measures.mistakes import NAMES
 
 HEAD = "title: T\nsummary: S\nscenes:\n"
 GOOD = "  - {title: a, sentence: b, link: '/heads?layer=3&head=1'}\n"
@@ -181,7 +181,7 @@ def test_what_is_not_a_lesson_is_refused_in_a_sentence(data: bytes, reason: str)
 def test_half_a_character_is_refused_with_and_without_yamls_c_library(
     loader: type, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attnviz.lessons.files._LOADER", loader)
+    monkeypatch.setattr("attnviz.lessons.lesson._LOADER", loader)
     with pytest.raises(LessonError, match="The file is not"):
         read_lesson((HEAD.replace("T", '"\\ud800"') + GOOD).encode(), OWN)
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from attnviz.links.link import KEYS, SHARED_KEYS
-from attnviz.links.pages import OPENING, OPENING_OF_HEADS, PAGES, Page, chapters
-from attnviz.links.places import PLACES
+from attnviz.links.pages import OPENING, OPENING_OF_HEADS, PAGES, PLACES, Page, chapters
 from tests.unit.links.views import DEFAULTS
 
 STEPS, HEADS, TRANSFORMER = (PAGES[name] for name in ("step_by_step", "heads", "transformer"))

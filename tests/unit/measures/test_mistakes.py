@@ -12,9 +12,8 @@ from torch.nn import functional
 
 from attnviz.attention import causal_mask
 from attnviz.links.link import DEFAULT_TEXT
-from attnviz.measures.mistakes.case import Case, MistakeEffect, NotKnownError
-from attnviz.measures.mistakes.computed import COMPUTED, find
-from attnviz.measures.mistakes.texts import NAMES, TEXTS
+from attnviz.measures.mistakes import NAMES, TEXTS
+from attnviz.measures.mistakes.computed import COMPUTED, Case, MistakeEffect, NotKnownError, find
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import TransformerConfig
 from attnviz.toy.layers import DecoderLayer, EncoderLayer

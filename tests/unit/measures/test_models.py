@@ -15,7 +15,7 @@ from attnviz.measures.summary import choose_measures, label_heads, possible_labe
 from attnviz.measures.survey import mean_weights, rollout, transformed_norms
 from attnviz.pretrained import Kind, Trace, load
 from attnviz.tokens import WordPiece
-from attnviz.trace.layer import LayerTrace, OutputProjection
+from attnviz.trace.layer import LayerTrace, LinearMap
 from tests.loaded import built_in_model
 from tests.unit.families import save
 
@@ -187,7 +187,7 @@ def test_a_value_that_the_output_projection_maps_to_zero_moves_nothing() -> None
         key=torch.zeros(8, 50, 4),
         value=torch.cat([value, -4 * value, value], -1),  # (H, T, D): 1 - 4 / 2 + 1 = 0
         scale=1.0,
-        output_projection=OutputProjection(torch.cat([weight, weight / 2, weight], 1).flatten(0, 1)),  # (H·D, C)
+        output_projection=LinearMap(torch.cat([weight, weight / 2, weight], 1).flatten(0, 1)),  # (H·D, C)
     )
     np.testing.assert_allclose(transformed_norms(layer).numpy(), 0, atol=1e-6)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import io
 import re
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -33,6 +32,7 @@ from attnviz.trace.layer import Block, LayerTrace
 from attnviz.trace.model import Kind
 from attnviz.trace.trace import Trace
 from tests.payloads import read_payload
+from tests.scripts import ROOT, run_alone
 from tests.toy import tokens_of
 from tests.unit.families import save
 
@@ -243,7 +243,7 @@ for show in (attnviz.show, attnviz.show_heads):
 
 def test_without_anywidget_a_sentence_says_what_to_install() -> None:
     """And a trace is shown by its repr, also in a notebook."""
-    ran = subprocess.run([sys.executable, "-c", WITHOUT_ANYWIDGET], capture_output=True, text=True, check=False)
+    ran = run_alone(WITHOUT_ANYWIDGET, cwd=ROOT, has_attnviz=True)
     assert ran.returncode == 0, ran.stderr
     said = 'Widgets need anywidget: install it with `pip install "attnviz[notebook]"`.'
     assert ran.stdout.splitlines() == [f"attnviz.notebook.errors.NotebookError: {said}"] * 2

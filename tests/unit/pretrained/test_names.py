@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+import json
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -24,21 +22,35 @@ from attnviz.pretrained.names import (
 )
 from attnviz.pretrained.unfit import check_kind, embeddings_of, in_its_place
 from attnviz.tokens import NoTokensError
+from tests.scripts import run_alone
 
 VARIABLES = ("HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "HF_HOME", "XDG_CACHE_HOME")
 
 
-@pytest.mark.parametrize(
-    "given", [{}, {"HF_HOME": "~/a"}, {"XDG_CACHE_HOME": "/x"}, {"HF_HUB_CACHE": "/y/$USER", "HF_HOME": "/z"}]
-)
-def test_the_cache_is_where_huggingface_hub_has_it(given: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+ASK = """
+import importlib, json, os, sys
+from huggingface_hub import constants
+for given in json.loads(sys.argv[1]):
+    for name, value in given.items():
+        os.environ[name] = value
+    importlib.reload(constants)
+    print(constants.HF_HUB_CACHE)
+    for name in given:
+        del os.environ[name]
+"""
+"""Prints where huggingface_hub has its cache in each of some environments"""
+
+
+def test_the_cache_is_where_huggingface_hub_has_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
-    for name, value in given.items():
-        monkeypatch.setenv(name, value)
-    ask = "from huggingface_hub import constants; print(constants.HF_HUB_CACHE)"
-    theirs = subprocess.run([sys.executable, "-c", ask], check=True, capture_output=True, text=True, env=os.environ)
-    assert str(hub_cache()) == theirs.stdout.strip()
+    environments = {"HF_HOME": "~/a"}, {"XDG_CACHE_HOME": "/x"}, {"HF_HUB_CACHE": "/y/$USER", "HF_HOME": "/z"}, {}
+    theirs = run_alone(ASK, json.dumps(environments), cwd=tmp_path)
+    for given, cache in zip(environments, theirs.stdout.splitlines(), strict=True):
+        with monkeypatch.context() as patch:
+            for name, value in given.items():
+                patch.setenv(name, value)
+            assert str(hub_cache()) == cache, given
 
 
 def test_a_cached_model_counts_with_its_weights_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,7 +15,7 @@ from attnviz.formulas import mathml
 from attnviz.pretrained import load
 from attnviz.steps import PARTS, STEPS, steps_of
 from attnviz.toy.config import TransformerConfig
-from attnviz.trace.context import MATRICES, NORMS
+from attnviz.trace.context import NORMS, OF_BLOCK
 from attnviz.trace.walk import Walk
 from tests.loaded import built_in_model
 from tests.unit.families import save
@@ -72,7 +72,7 @@ def test_the_code_of_the_steps_gives_their_numbers(config: TransformerConfig) ->
         shared = {name: one for name, one in arrays.items() if "/" not in name}
         space: dict[str, Any] = {"torch": torch, "F": F, **own, **shared, "x": shared["embeddings"]}
         space["x_key"] = shared.get("embeddings_k")
-        made = [name for name in MATRICES if name in space and "_" in name and name[1] != "_"]
+        made = [name for name in OF_BLOCK if name in space and "_" in name and name[1] != "_"]
         made += ["logits", "probabilities"]
         wanted = {name: space.pop(name) for name in (*made, "query", "key", "value") if name in space}
         space = {name: one for name, one in space.items() if not name.startswith(("gamma", "beta")) or name in shared}
@@ -190,7 +190,7 @@ def test_a_walk_without_a_block_is_as_it_was() -> None:
 
 def test_every_part_of_a_block_is_a_matrix_of_some_step_or_a_weight_and_there_is_a_step_for_each_norm() -> None:
     shown = {name for step in PARTS.values() for name in (*step.matrices, *step.weights)}
-    assert set(MATRICES) <= shown
+    assert set(OF_BLOCK) <= shown
     assert set(NORMS) <= set(PARTS)
 
 

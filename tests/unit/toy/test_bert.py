@@ -120,8 +120,10 @@ def test_loading_leaves_the_random_numbers_as_they_were() -> None:
     assert torch.equal(torch.get_rng_state(), before)
 
 
-def test_the_built_in_model_needs_neither_transformers_nor_torchs_compiler() -> None:
+def test_the_built_in_model_and_the_size_of_another_need_neither_transformers_nor_torchs_compiler() -> None:
     lines = (
+        "from attnviz.training.plan import parameters_of; from attnviz.training.tasks import TASKS",
+        "assert parameters_of(TASKS['induction'].model, 10**9) > 9999",  # before each training
         "import attnviz; attnviz.trace('a cat').head(3, 5).weights",  # a notebook
         "import attnviz.pretrained as p; p.load().run([5], [0], None)",
         "import io; from attnviz.ready import checks, print_checks; print_checks(checks(), io.StringIO())",

@@ -64,22 +64,22 @@ def test_a_batch_is_torchs_and_has_the_numbers_of_each_text(bias: bool, causal: 
     """Module and attention alone, of texts with a batch axis."""
     module = SeededAttention(ToyConfig(width=24, heads=3, head_size=8, causal=causal, bias=bias), 5)
     theirs = nn.MultiheadAttention(24, 3, bias=bias, batch_first=True).eval()
-    maps = (module.query.map, module.key.map, module.value.map)
+    maps = tuple(module.projections.values())
     blocked = torch.ones(5, 5).triu(1).bool() if causal else None
     x = torch.randn(4, 5, 24, generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
         theirs.in_proj_weight.copy_(torch.cat([one.weight.transpose(1, 2).flatten(0, 1) for one in maps]))
-        theirs.out_proj.weight.copy_(module.output.map.weight.T)
+        theirs.out_proj.weight.copy_(module.output.weight.T)
         if bias:
             theirs.in_proj_bias.copy_(torch.cat([one.bias.flatten() for one in maps]))
-            theirs.out_proj.bias.copy_(module.output.map.bias)
+            theirs.out_proj.bias.copy_(module.output.bias)
         output = module(x)
         torch.testing.assert_close(output, theirs(x, x, x, attn_mask=blocked)[0])
         query, key, value = (one.apply(x) for one in maps)  # (B, H, T, D)
         expected = F.scaled_dot_product_attention(query, key, value, is_causal=causal)
     steps = attend(query, key, value, mask=module.mask)
     torch.testing.assert_close(steps.head_outputs, expected)
-    torch.testing.assert_close(module.output.map.apply(steps.concat), output)
+    torch.testing.assert_close(module.output.apply(steps.concat), output)
     for text, one in enumerate(x):
         torch.testing.assert_close(output[text], module(one))
 
@@ -102,9 +102,9 @@ def test_averages_of_a_batch_are_those_of_each_text() -> None:
     found = average_past(x)
     expected = x.cumsum(1) / torch.arange(1, 8)[:, None]
     for name in ("by_loop", "by_matrix", "by_softmax"):
-        torch.testing.assert_close(getattr(found, name), expected)
+        torch.testing.assert_close(found[name], expected)
         for text, one in enumerate(x):
-            torch.testing.assert_close(getattr(found, name)[text], getattr(average_past(one), name))
+            torch.testing.assert_close(found[name][text], average_past(one)[name])
 
 
 def test_what_fits_no_weights_is_named() -> None:
@@ -412,9 +412,9 @@ def test_three_averages_are_one(n: int) -> None:
     x = embed_tokens(range(n), 0)
     averages = average_past(x)
     expected = x.double().cumsum(0) / torch.arange(1, n + 1)[:, None]
-    for found in (averages.by_loop, averages.by_matrix, averages.by_softmax):
+    for found in (averages["by_loop"], averages["by_matrix"], averages["by_softmax"]):
         torch.testing.assert_close(found.double(), expected, rtol=1e-5, atol=1e-6)
-    torch.testing.assert_close(averages.softmax_weights, averages.triangle)
+    torch.testing.assert_close(averages["softmax_weights"], averages["triangle"])
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from torch.nn import functional
 from attnviz.attention import Mask, causal_mask
 from attnviz.toy.layers import EncoderLayer
 from attnviz.trace import vocabulary as module
-from attnviz.trace.layer import Block, BlockWeights, LayerTrace, LinearMap, OutputProjection, Projection, held_bytes
+from attnviz.trace.layer import Block, BlockWeights, LayerTrace, LinearMap, Projection, held_bytes
 from attnviz.trace.recorder import recording
 from attnviz.trace.vocabulary import Vocabulary
 
@@ -50,7 +50,7 @@ def test_sizes_and_heads_of_a_layer() -> None:
 def test_heads_that_share_a_key_have_its_map() -> None:
     """Two keys of width 3 for four query heads: heads 0 and 1 have the first one's map, 2 and 3 the second one's."""
     linear, x = nn.Linear(8, 6).requires_grad_(False), torch.randn(5, 8, generator=torch.Generator().manual_seed(1))
-    found = Projection.of_heads(linear.weight.T, linear.bias, heads=4, head_size=3).apply(x)
+    found = Projection.of_heads(LinearMap(linear.weight.T, linear.bias), heads=4, head_size=3).apply(x)
     first, second = linear(x).split(3, dim=-1)
     torch.testing.assert_close(found, torch.stack([first, first, second, second]))
 
@@ -66,9 +66,9 @@ def test_heads_may_have_masks_of_their_own() -> None:
 @pytest.mark.parametrize("bias", [True, False])
 def test_maps_of_heads_together_are_torchs_linear(bias: bool) -> None:
     linear, x = nn.Linear(8, 12, bias=bias).requires_grad_(False), torch.randn(5, 8)
-    per_head = Projection.of_heads(linear.weight.T, linear.bias, heads=4, head_size=3).apply(x)  # (H, T, D)
+    per_head = Projection.of_heads(LinearMap(linear.weight.T, linear.bias), heads=4, head_size=3).apply(x)  # (H, T, D)
     torch.testing.assert_close(per_head.transpose(0, 1).flatten(1), linear(x))
-    torch.testing.assert_close(OutputProjection(linear.weight.T, linear.bias).apply(x), linear(x))
+    torch.testing.assert_close(LinearMap(linear.weight.T, linear.bias).apply(x), linear(x))
 
 
 def test_a_tensor_that_two_names_share_is_counted_once() -> None:

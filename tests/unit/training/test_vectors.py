@@ -16,8 +16,7 @@ from attnviz.toy.language.config import BigramConfig, LinearConfig
 from attnviz.training.evaluation import Evaluator
 from attnviz.training.jobs.jobs import Job, Jobs, held_by
 from attnviz.training.jobs.weights import model_of
-from attnviz.training.labelled import LabelledVectors
-from attnviz.training.plan import VECTOR_BYTES, Limits, Plan, TooLargeError, subject_of
+from attnviz.training.plan import VECTOR_BYTES, LabelledVectors, Limits, Plan, TooLargeError, subject_of
 from attnviz.training.settings import TEXT, VECTORS, TrainingSettings
 from attnviz.training.vectors import Vectors, split
 from tests.training import train_step

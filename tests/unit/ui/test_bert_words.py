@@ -27,16 +27,24 @@ from attnviz.links.bert import BERT_KEYS
 from attnviz.settings import Settings
 from attnviz.tokens import Tokens
 from attnviz.training.jobs.view import View
-from attnviz.ui.bert import MODULES, agent, blank, classifier, configuration, language, subsets
-from attnviz.ui.bert.ablation import views as ablation
+from attnviz.ui.bert import (
+    MODULES,
+    ablation,
+    agent,
+    blank,
+    classifier,
+    configuration,
+    language,
+    round_trip,
+    search,
+    subsets,
+    token_tables,
+)
 from attnviz.ui.bert.classifier.training import progress_text
 from attnviz.ui.bert.classifier.views import TypedText
 from attnviz.ui.bert.parts import Part
-from attnviz.ui.bert.round_trip import token_tables
-from attnviz.ui.bert.round_trip import views as round_trip
-from attnviz.ui.bert.round_trip.results import RoundTripSetup
-from attnviz.ui.bert.round_trip.views import _told_apart
-from attnviz.ui.bert.search import views as search
+from attnviz.ui.bert.round_trip import _told_apart
+from attnviz.ui.bert.token_tables import RoundTripSetup
 from tests.toy import tokens_of
 
 X = torch.randn(5, 12, generator=torch.Generator().manual_seed(0))
@@ -77,10 +85,9 @@ def test_a_row_is_told_by_its_largest_keys_its_bits_and_the_heads_differences() 
 
 def test_the_tables_of_a_row_have_each_softmax_with_its_own_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     tokens, made = tokens_of(range(5), "abcde"), attend_in_parts(X, 3)
-    monkeypatch.setattr(subsets, "text_at_hand", lambda: (None, tokens))
     monkeypatch.setattr(subsets, "subsets_of", lambda *_: made)
-    monkeypatch.setattr("attnviz.ui.bert.rows.state.get", {"q": 2}.__getitem__)
-    weights, differences = subsets.tables().values()
+    monkeypatch.setattr("attnviz.ui.bert.parts.state.get", {"q": 2}.__getitem__)
+    weights, differences = subsets.tables(None, tokens).values()  # type: ignore[arg-type]
     expected = torch.stack([torch.softmax(x @ x.T / x.shape[1] ** 0.5, -1)[2] for x in (X, *X.chunk(3, dim=1))])
     assert weights.index.tolist() == ["whole X", "head 0", "head 1", "head 2"]
     np.testing.assert_allclose(weights.iloc[:, :5].to_numpy(float), expected, rtol=1e-5)

@@ -17,7 +17,7 @@ import torch
 from cachetools import TTLCache
 
 from attnviz import pretrained
-from attnviz.measures.mistakes.case import NotKnownError
+from attnviz.measures.mistakes.computed import NotKnownError
 from attnviz.pretrained import ModelError, PretrainedModel, load
 from attnviz.runtime.cache import cache_usage
 from attnviz.settings import PUBLIC

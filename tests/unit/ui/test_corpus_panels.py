@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attnviz.ui.heads import corpus_panels as panels
+from attnviz.ui.heads import corpus as panels
 from tests.unit.ui.test_heads_state import survey_of
 
 NUMBERS = (4, 7)

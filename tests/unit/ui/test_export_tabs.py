@@ -51,8 +51,8 @@ def test_a_file_is_named_after_its_head(name: str, file: str) -> None:
 
 def test_the_dark_colours_are_for_the_formats_that_have_them(monkeypatch: pytest.MonkeyPatch) -> None:
     written: dict[str, object] = {}
-    monkeypatch.setattr(export, "_walk_writer", lambda kind, _, theme: written.update({kind.title: theme}))
-    monkeypatch.setattr(export, "offer_files", lambda *_, **__: None)
+    monkeypatch.setattr(export, "_write_walk", lambda kind, _, theme: written.update({kind.title: theme}))
+    monkeypatch.setattr(export, "offer_files", lambda _, *files: [file.data() for file in files])
     for chosen in ("dark", "light", None):
         monkeypatch.setattr(st, "segmented_control", lambda *_, chosen=chosen, **__: chosen)
         export.show_walk_export("step_by_step")

@@ -10,7 +10,7 @@ import streamlit as st
 
 from attnviz.lessons import MAX_SCENES, OWN, Lesson, LessonError, read_lesson
 from attnviz.ui import state
-from attnviz.ui.lessons import own
+from attnviz.ui.lessons import start as own
 from attnviz.ui.lessons import state as lesson_state
 
 FILE = b"""

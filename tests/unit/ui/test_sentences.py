@@ -17,9 +17,9 @@ from attnviz.measures.striking import StrikingHead
 from attnviz.steps.picture import darkens
 from attnviz.ui import controls, state
 from attnviz.ui import suggestions as message
-from attnviz.ui.compare import controls as compare
-from attnviz.ui.compare.controls import _most_different_sentence as most_different
+from attnviz.ui.compare import panes as compare
 from attnviz.ui.compare.panes import B
+from attnviz.ui.compare.panes import _most_different_sentence as most_different
 from attnviz.ui.suggestions import sentence as striking
 from attnviz.ui.transformer.overview import LENGTHS, _together
 

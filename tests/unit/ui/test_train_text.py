@@ -23,9 +23,9 @@ from attnviz.training.settings import TrainingSettings
 from attnviz.training.text.cut import Cut, sequences_of
 from attnviz.training.text.subject import Text, TextError
 from attnviz.ui.train.arrays import SAMPLE, Reading, at_snapshots, logits_of, sample_of, table_of
-from attnviz.ui.train.facts import MOST_SHOWN, built_in_facts, drawn_of, facts_of, fits, lines_of
 from attnviz.ui.train.generated import _text_of
 from attnviz.ui.train.plans import is_usual, stage_of, stage_plan_of
+from attnviz.ui.train.text import MOST_SHOWN, built_in_facts, drawn_of, facts_of, fits, lines_of
 
 KEYS = (
     "steps", "batch", "rate", "warm_up", "decay", "optimiser", "weight_decay", "train_dropout", "train_block",

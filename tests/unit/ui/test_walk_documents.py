@@ -135,7 +135,7 @@ def test_equal_views_share_a_document_and_others_do_not() -> None:
 
 
 def test_what_no_document_can_hold_is_refused_in_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("attnviz.document.checks.MAX_TOKENS", 2)
+    monkeypatch.setattr("attnviz.document.value.MAX_TOKENS", 2)
     (digest,) = offered(text="one two three")
     with pytest.raises(UnmakeableError, match="has 3 labels; a document has 1 to 2"):
         request(digest)

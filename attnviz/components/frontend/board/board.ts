@@ -35,77 +35,58 @@ export interface BoardCallbacks {
 }
 
 export class Board {
-  canvas: HTMLCanvasElement;
+  canvas = element("canvas", { "aria-hidden": "true" });
   element: HTMLDivElement;
-  rows: RowsList;
+  rows: RowsList = new RowsList(() => ({
+    panels: this.shown?.panels ?? [],
+    labels: this.labels,
+    covers: this.covers,
+  }));
   /** the chosen row as a table, once it was opened */
-  table: RowTable | null;
-  theme: Theme;
+  table: RowTable | null = null;
+  theme: Theme = "light";
   type: TypeSizes;
-  font: string;
-  shown: BoardPicture<CompletePanel> | null;
+  font = "sans-serif";
+  shown: BoardPicture<CompletePanel> | null = null;
   /** the picture that `places` belong to */
-  placed: BoardPicture | null;
-  places: Place[] | null;
-  morph: Morph;
+  placed: BoardPicture | null = null;
+  places: Place[] | null = null;
+  morph = new Morph();
   /** a step that is played */
-  motion: BoardMotion | null;
-  written: WrittenLabel[];
-  covers: ((panel: string) => IsCovered | null) | null;
-  widths: { font: string; labels: Labels; of: WidthOf } | null;
-  overlay: Overlay | null;
-  picture: Picture | null;
+  motion: BoardMotion | null = null;
+  written: WrittenLabel[] = [];
+  covers: ((panel: string) => IsCovered | null) | null = null;
+  widths: { font: string; labels: Labels; of: WidthOf } | null = null;
+  overlay: Overlay | null = null;
+  picture: Picture | null = null;
   /** called when another cell is pinned */
-  onHold: () => void;
+  onHold: () => void = () => {};
   /** reveals a covered cell; says whether it was one */
-  uncover: (at: Cell) => boolean;
-  views: AxisViews;
-  images: BoardImages;
-  imageOf: (at: Place) => HTMLCanvasElement;
-  lights: { hovered: LitCell | null; pinned: AxisPin; named: Target | null; framed: Point[] };
-  redraw: FrameTask;
-  sizes: ResizeObserver;
-  ends: AbortController;
+  uncover: (at: Cell) => boolean = () => false;
+  views = new AxisViews();
+  images = new BoardImages();
+  imageOf: (at: Place) => HTMLCanvasElement = (at) => this.images.of(at, this.theme, (end) => this.most(end));
+  lights: { hovered: LitCell | null; pinned: AxisPin; named: Target | null; framed: Point[] } = {
+    hovered: null,
+    pinned: NOTHING,
+    named: null,
+    framed: [],
+  };
+  redraw: FrameTask = perFrame(() => this.drawNow());
+  sizes: ResizeObserver = new ResizeObserver(() => this.resized());
+  ends = new AbortController();
   pointer: BoardPointer;
 
   constructor(
     root: Element | ShadowRoot,
     { onPoint, onClick, onMove, className = "" }: BoardCallbacks & { className?: string } = {},
   ) {
-    this.canvas = element("canvas", { "aria-hidden": "true" });
     this.canvas.style.cssText = "position:absolute;inset:0;width:100%;height:100%";
     this.element = frameOf(this.canvas, className);
     this.element.attnviz = this;
     this.element.attnvizPicture = boardPicture(this);
-    this.rows = new RowsList(() => ({
-      panels: this.shown?.panels ?? [],
-      labels: this.labels,
-      covers: this.covers,
-    }));
     root.append(this.element, this.rows.root);
-    this.table = null;
-    this.theme = "light";
     this.type = typeFor();
-    this.font = "sans-serif";
-    this.shown = null;
-    this.placed = null;
-    this.places = null;
-    this.morph = new Morph();
-    this.motion = null;
-    this.written = [];
-    this.covers = null;
-    this.widths = null;
-    this.overlay = null;
-    this.picture = null;
-    this.onHold = () => {};
-    this.uncover = () => false;
-    this.views = new AxisViews();
-    this.images = new BoardImages();
-    this.imageOf = (at) => this.images.of(at, this.theme, (end) => this.most(end));
-    this.lights = { hovered: null, pinned: NOTHING, named: null, framed: [] };
-    this.redraw = perFrame(() => this.drawNow());
-    this.sizes = new ResizeObserver(() => this.resized());
-    this.ends = new AbortController();
     this.pointer = new BoardPointer(this);
     this.watch();
     if (onPoint || onClick) this.follow({ onPoint, onClick, onMove });

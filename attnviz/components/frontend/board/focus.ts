@@ -16,15 +16,13 @@ export class Focus {
   board;
   onChoice;
   /** the matrix that is focused on */
-  name: string | null;
-  buttons: HTMLDivElement;
+  name: string | null = null;
+  buttons = element("div", { class: "focus-buttons modebar" });
 
   /** `onChoice(name)` is called when the user focuses on a matrix, and with null when on none any more. */
   constructor(board: Board, onChoice: (name: string | null) => void) {
     this.board = board;
     this.onChoice = onChoice;
-    this.name = null;
-    this.buttons = element("div", { class: "focus-buttons modebar" });
     board.element.append(this.buttons);
     board.element.addEventListener("attnviz-drawn", () => this.placeButtons());
     board.element.addEventListener("keydown", (event) => this.key(event));

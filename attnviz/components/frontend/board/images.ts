@@ -15,17 +15,11 @@ interface Kept {
 
 export class BoardImages {
   /** by the matrix, what was used longest ago first */
-  known: Map<Float32Array, Kept>;
+  known = new Map<Float32Array, Kept>();
   /** the canvases of matrices on their way to the next step */
-  mixing: Map<string, HTMLCanvasElement>;
+  mixing = new Map<string, HTMLCanvasElement>();
   /** drawings that are complete */
-  drawings: number;
-
-  constructor() {
-    this.known = new Map();
-    this.mixing = new Map();
-    this.drawings = 0;
-  }
+  drawings = 0;
 
   /** Clears the cache, because another theme has other colours. */
   clear() {

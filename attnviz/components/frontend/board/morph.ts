@@ -65,18 +65,11 @@ const LENGTH = 260; // ms
 /** A running transition. */
 export class Morph {
   /** null while nothing changes */
-  pairs: PlacePair[] | null;
-  backwards: boolean;
+  pairs: PlacePair[] | null = null;
+  backwards = false;
   /** when its first frame was drawn, in ms; null before */
-  began: number | null;
-  moment: number;
-
-  constructor() {
-    this.pairs = null;
-    this.backwards = false;
-    this.began = null;
-    this.moment = 1; // from 0 to 1
-  }
+  began: number | null = null;
+  moment = 1; // from 0 to 1
 
   /** @param backwards whether it plays from the end */
   start(before: Place[], after: Place[], backwards: boolean) {

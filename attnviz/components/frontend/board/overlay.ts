@@ -18,8 +18,8 @@ const THINNEST = 3; // px: at 512 tokens a row is thinner than its own outline
 
 export class Overlay {
   svg: SVGSVGElement;
-  marks: SVGRectElement[];
-  used: number;
+  marks: SVGRectElement[] = [];
+  used = 0;
   colours;
   names: Names;
   regions: Regions;
@@ -30,8 +30,6 @@ export class Overlay {
     this.svg.dataset.attnvizOverlay = "";
     this.svg.style.cssText =
       "position:absolute;inset:0;width:100%;height:100%;pointer-events:none;z-index:5;overflow:visible";
-    this.marks = [];
-    this.used = 0;
     this.colours = INK.light;
     this.names = new Names(this.svg);
     this.regions = new Regions(this.svg);

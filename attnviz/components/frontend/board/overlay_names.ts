@@ -23,43 +23,28 @@ export interface LitName {
 
 export class Names {
   svg: SVGElement;
-  elements: SVGTextElement[];
-  panels: DrawnPanel[];
-  labels: Labels;
-  beneath: WrittenLabel[];
-  colours: Record<string, string>;
-  wholes: string[];
-  written: number;
-  covered: number;
-  wide: number;
-  high: number;
-  type: number;
-  font: string;
-  widthOf: WidthOf;
-  coveredBy: WeakMap<Element, WrittenLabel>;
+  elements: SVGTextElement[] = [];
+  panels: DrawnPanel[] = [];
+  labels: Labels = {};
+  beneath: WrittenLabel[] = [];
+  colours: Record<string, string> = {};
+  wholes: string[] = [];
+  written = 0; // how many names are
+  covered = 0; // and how many labels
+  wide = 0; // px, of the picture
+  high = 0;
+  type: number = TYPE;
+  font = "";
+  widthOf: WidthOf = (text) => this.measure(text);
+  coveredBy = new WeakMap<Element, WrittenLabel>();
   covers: SVGGElement;
   pen: CanvasRenderingContext2D;
-  widths: Map<string, number>;
+  widths = new Map<string, number>();
 
   constructor(svg: SVGElement) {
     this.svg = svg;
-    this.elements = [];
-    this.panels = [];
-    this.labels = {};
-    this.beneath = [];
-    this.colours = {};
-    this.wholes = [];
-    this.written = 0; // how many names are
-    this.covered = 0; // and how many labels
-    this.wide = 0; // px, of the picture
-    this.high = 0;
-    this.type = TYPE;
-    this.font = "";
-    this.widthOf = (text) => this.measure(text);
-    this.coveredBy = new WeakMap();
     this.covers = svg.appendChild(document.createElementNS(SVG, "g")); // under all names
     this.pen = contextOf(document.createElement("canvas"));
-    this.widths = new Map();
   }
 
   /** Begins anew: what is not written from here on is taken away by `end`. */

@@ -5,13 +5,11 @@ const WIDTH = 2.5; // px
 
 export class Regions {
   root: SVGGElement;
-  paths: SVGPathElement[];
-  used: number;
+  paths: SVGPathElement[] = [];
+  used = 0;
 
   constructor(svg: SVGElement) {
     this.root = svg.appendChild(document.createElementNS(SVG, "g"));
-    this.paths = [];
-    this.used = 0;
   }
 
   /** Begins anew: what is not drawn from here on is taken away by `end`. */

@@ -15,16 +15,16 @@ export class Picture {
   onPoint;
   onKey;
   onClick;
-  graph: HTMLElement | null;
-  emitter: PlotlyEmitter | null;
-  pointer: PointerEvent | null;
-  hit: Cell | null;
-  press: { event: PointerEvent; cell: Cell | null } | null;
-  pressedAt: number;
-  pointing: AbortController | null;
+  graph: HTMLElement | null = null;
+  emitter: PlotlyEmitter | null = null;
+  pointer: PointerEvent | null = null;
+  hit: Cell | null = null;
+  press: { event: PointerEvent; cell: Cell | null } | null = null;
+  pressedAt = 0; // px, the height in the window of the last press
+  pointing: AbortController | null = null;
   drawn: FrameTask;
   sizes: ResizeObserver;
-  ends: AbortController;
+  ends = new AbortController();
   watcher: MutationObserver;
 
   /**
@@ -48,20 +48,12 @@ export class Picture {
     this.onPoint = onPoint;
     this.onKey = onKey;
     this.onClick = onClick;
-    this.graph = null;
-    this.emitter = null;
-    this.pointer = null;
-    this.hit = null;
-    this.press = null;
-    this.pressedAt = 0; // px, the height in the window of the last press
-    this.pointing = null;
     this.drawn = perFrame(() => {
       this.follow();
       if (this.pointer) this.onPoint(this.cellUnder(this.pointer));
       onDrawn();
     });
     this.sizes = new ResizeObserver(this.drawn);
-    this.ends = new AbortController();
     // Streamlit mounts and unmounts the chart as it likes; one comparison a frame keeps up with it.
     this.watcher = new MutationObserver(perFrame(() => this.follow()));
     this.watcher.observe(document.body, { childList: true, subtree: true });

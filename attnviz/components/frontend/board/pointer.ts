@@ -10,19 +10,15 @@ const STILL = 5; // px: a press that moved less is a click
 
 export class BoardPointer {
   board;
-  fingers: Map<number, Point>;
+  fingers = new Map<number, Point>();
   /** where the first finger was put */
-  panel: DrawnPanel | null;
-  travelled: number;
-  ends: AbortController;
-  whole: HTMLButtonElement;
+  panel: DrawnPanel | null = null;
+  travelled = 0; // px
+  ends = new AbortController();
+  whole: HTMLButtonElement = button("⤢", "Show all (0)", () => this.reset());
 
   constructor(board: Board) {
     this.board = board;
-    this.fingers = new Map();
-    this.panel = null;
-    this.travelled = 0; // px
-    this.ends = new AbortController();
     const { signal } = this.ends;
     const root = board.element;
     root.addEventListener("wheel", (event) => this.wheel(event), { signal, passive: false });
@@ -32,7 +28,6 @@ export class BoardPointer {
       root.addEventListener(name, (event) => this.fingers.delete(event.pointerId), { signal });
     }
     root.addEventListener("keydown", (event) => this.key(event), { signal });
-    this.whole = button("⤢", "Show all (0)", () => this.reset());
     this.whole.hidden = true;
     root.append(this.makeButtons());
   }

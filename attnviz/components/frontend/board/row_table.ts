@@ -21,24 +21,17 @@ export class RowTable {
   board: Board;
   opener: HTMLElement;
   root: HTMLElement;
-  content: HTMLElement;
-  order: RowOrder;
+  content: HTMLElement = element("div");
+  order: RowOrder = { by: "number", isUp: false };
   /** the matrix that the user has chosen, by its name */
-  chosen: string | null;
+  chosen: string | null = null;
 
   /** @param opener the button that opens it, and has the focus again when it closes */
   constructor(board: Board, opener: HTMLElement) {
     this.board = board;
     this.opener = opener;
-    this.order = { by: "number", isUp: false };
-    this.chosen = null;
-    this.content = element("div");
-    const close = element(
-      "button",
-      { type: "button", class: "close", "aria-label": "Close", title: "Close (Esc)" },
-      "✕",
-    );
-    close.addEventListener("click", () => this.toggle());
+    const closing = { type: "button", class: "close", "aria-label": "Close", title: "Close (Esc)" };
+    const close = element("button", { ...closing, onclick: () => this.toggle() }, "✕");
     const looks = { class: "row-table", popover: "manual", role: "dialog", "aria-label": "The chosen row as a table" };
     this.root = element("section", looks, close, this.content);
     for (const part of [this.root, opener]) part.addEventListener("keydown", (event) => this.key(event));

@@ -15,17 +15,15 @@ interface Given {
 }
 
 export class RowsList {
-  root: HTMLDivElement;
+  root = element("div", { class: "attnviz-rows", role: "group", "aria-label": "Rows in words", style: STYLE });
   read: () => Given;
   timer: ReturnType<typeof setTimeout> | undefined;
-  idle: number;
+  idle = 0;
 
   /** @param read what is shown */
   constructor(read: () => Given) {
-    this.root = element("div", { class: "attnviz-rows", role: "group", "aria-label": "Rows in words", style: STYLE });
     this.root.hidden = true;
     this.read = read;
-    this.idle = 0;
   }
 
   /** The picture has changed: what is written of it is hidden at once, and written anew later. */

@@ -3,11 +3,7 @@
 const FEWEST = 4; // cells that the closest zoom still shows
 
 export class AxisViews {
-  views: Map<string, { count: number; from: number; to: number }>;
-
-  constructor() {
-    this.views = new Map();
-  }
+  views = new Map<string, { count: number; from: number; to: number }>();
 
   /** [from, to] in cells; an axis without a kind is always whole. */
   of(kind: string, count: number): Span {

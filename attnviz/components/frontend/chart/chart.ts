@@ -15,35 +15,25 @@ const CONFIG = {
 
 export class Chart {
   load;
-  drawing: number;
-  picture: ChartPicture | null;
-  looks: ChartLooks;
+  drawing = 0;
+  picture: ChartPicture | null = null;
+  looks: ChartLooks = { theme: "light", pin: NOTHING };
   /** what is drawn; null while that is not yet the picture */
-  figure: PlotlyFigure | null;
-  plotly: Plotly | null;
+  figure: PlotlyFigure | null = null;
+  plotly: Plotly | null = null;
   /** what makes figures: few look at charts, so it is fetched with plotly.js */
-  figures: typeof import("./figure.ts") | null;
-  size: Size;
-  least: number;
-  config: object | null;
-  graph: HTMLDivElement;
-  sizes: ResizeObserver;
+  figures: typeof import("./figure.ts") | null = null;
+  size: Size = { width: 0, height: 0 };
+  least = 0;
+  config: object | null = null;
+  graph = element("div", { class: "attnviz-chart", role: "figure" });
+  sizes: ResizeObserver = new ResizeObserver(perFrame(() => this.resize()));
 
   /** `load()` gives plotly.js; it is called for each picture until it has come. */
   constructor(root: Element | ShadowRoot, load: () => Promise<Plotly>) {
     this.load = load;
-    this.drawing = 0;
-    this.picture = null;
-    this.looks = { theme: "light", pin: NOTHING };
-    this.figure = null;
-    this.plotly = this.figures = null;
-    this.size = { width: 0, height: 0 };
-    this.least = 0;
-    this.config = null;
-    this.graph = element("div", { class: "attnviz-chart", role: "figure" });
     this.graph.attnvizPicture = chartPicture(this);
     root.append(this.graph);
-    this.sizes = new ResizeObserver(perFrame(() => this.resize()));
     this.sizes.observe(this.graph);
   }
 

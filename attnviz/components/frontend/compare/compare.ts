@@ -24,65 +24,48 @@ const COMING = "The numbers of this comparison are on their way …";
 const HINT = "Point at a cell to read both numbers and their difference; a click or a tap pins it.";
 
 class Compare {
-  painted: number;
+  painted = 0;
   host: Host;
-  header: CompareHeader | null;
-  matrices: Record<string, Float32Array>;
-  panels: Panel[];
-  wanting: number;
+  header: CompareHeader | null = null;
+  matrices: Record<string, Float32Array> = {};
+  panels: Panel[] = [];
+  wanting = 0; // the timer, until the picture is asked for again
   /** how the matrices stand */
-  way: string | null;
-  fresh: boolean;
+  way: string | null = null;
+  fresh = false;
   updates;
-  hovered: Cell | null;
-  section: HTMLElement;
-  frame: HTMLDivElement;
-  line: HTMLParagraphElement;
-  announcement: HTMLParagraphElement;
-  board: Board;
-  focus: Focus;
-  ends: AbortController;
-  sizes: ResizeObserver;
+  hovered: Cell | null = null;
+  section: HTMLElement = element("section", { class: "compare", "aria-label": "A, B and their difference" });
+  frame = element("div", { class: "frame" });
+  line = element("p", { class: "line" });
+  announcement: HTMLParagraphElement = screenReaderOnly({ role: "status" });
+  board = new Board(this.frame, {
+    onPoint: (at) => this.point(at),
+    onClick: (at) => this.click(at),
+    onMove: ({ query, key }) => this.setPin({ q: query, k: key }, SETTLE),
+  });
+  focus = new Focus(this.board, (name) => this.setFocus(name));
+  ends = new AbortController();
+  sizes: ResizeObserver = new ResizeObserver(() => {
+    this.fit();
+    this.arrange();
+  });
   /** what a word of a lesson's sentence names */
-  named: Target | null;
+  named: Target | null = null;
   marks: Marks;
 
   constructor(root: HTMLElement, host: Host) {
-    this.painted = 0;
     this.host = host;
-    this.header = null;
-    this.matrices = {};
-    this.panels = [];
-    this.wanting = 0; // the timer, until the picture is asked for again
-    this.way = null;
-    this.fresh = false;
     this.updates = new PendingUpdates(host, { pin: NOTHING, focus: "" });
-    this.hovered = null;
-    this.section = element("section", { class: "compare", "aria-label": "A, B and their difference" });
-    this.frame = element("div", { class: "frame" });
-    this.line = element("p", { class: "line" });
-    this.announcement = screenReaderOnly({ role: "status" });
     this.section.append(this.frame, this.line, this.announcement);
     root.append(this.section);
     this.line.attnvizPinned = () => (this.pinned() ? this.said() : "");
-    this.board = new Board(this.frame, {
-      onPoint: (at) => this.point(at),
-      onClick: (at) => this.click(at),
-      onMove: ({ query, key }) => this.setPin({ q: query, k: key }, SETTLE),
-    });
-    this.focus = new Focus(this.board, (name) => this.setFocus(name));
     this.board.element.addEventListener("attnviz-drawn", () => this.note());
-    this.ends = new AbortController();
     this.updates.followLeaving(this.ends.signal);
     this.board.element.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
-    this.sizes = new ResizeObserver(() => {
-      this.fit();
-      this.arrange();
-    });
     this.sizes.observe(this.section);
     // What stands above may come and go, or wrap.
     for (const around of document.querySelectorAll(BLOCK)) this.sizes.observe(around);
-    this.named = null;
     this.marks = new Marks([document], {
       onName: (target) => this.name(target),
       onPin: (target) => this.pinNamed(target),

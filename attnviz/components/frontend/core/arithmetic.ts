@@ -47,3 +47,15 @@ export function geluByTanh(x: number) {
   const tanh = Math.tanh(inside);
   return { inside, tanh, result: 0.5 * x * (1 + tanh) };
 }
+
+/** The `n` largest numbers of a list that are not NaN, [[place, value], ...], largest first. */
+export function strongestOf(values: Float32Array | Float64Array, n: number) {
+  const found: [place: number, value: number][] = [];
+  values.forEach((value, place) => {
+    if (Number.isNaN(value) || (found.length === n && value <= found[n - 1][1])) return;
+    const before = found.findIndex(([, other]) => value > other);
+    found.splice(before === -1 ? found.length : before, 0, [place, value]);
+    if (found.length > n) found.pop();
+  });
+  return found;
+}

@@ -90,7 +90,7 @@ export class Attention<Header extends Scaling & { mask: string } = AttentionHead
   queries: number;
   size: number;
   valueSize: number;
-  kept: { q: number; row: AttentionRow; output: Float64Array | null } | null;
+  kept: { q: number; row: AttentionRow; output: Float64Array | null } | null = null;
 
   /**
    * @param arrays query and key, without which every score is 0; value, without which there is no output; and a mask
@@ -107,7 +107,6 @@ export class Attention<Header extends Scaling & { mask: string } = AttentionHead
     this.queries = query?.shape[0] ?? this.keys;
     this.size = query?.shape[1] ?? 0; // of queries and keys, D
     this.valueSize = value?.shape[1] ?? 0;
-    this.kept = null;
   }
 
   /** The mask's summand for cell (q, k): 0, any number, or −∞ if it hides the cell. */

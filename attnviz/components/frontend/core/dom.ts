@@ -2,7 +2,7 @@
 
 /**
  * Makes an element; children are nodes or strings, and strings become text nodes, never markup.
- * @param properties an element's properties or attributes; `class` and `dataset` as well
+ * @param properties an element's properties or attributes, listeners such as `onclick`, and `class` and `dataset`
  */
 export function element<Tag extends keyof HTMLElementTagNameMap>(
   tag: Tag,

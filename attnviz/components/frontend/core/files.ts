@@ -35,12 +35,12 @@ export class Files<Value> {
   isHere;
   atOnce: number;
   calm: number;
-  wanted: string[];
-  ahead: string[];
-  coming: Set<string>;
+  wanted: string[] = [];
+  ahead: string[] = [];
+  coming = new Set<string>();
   /** by the names of what is wanted or fetched ahead */
-  failed: Map<string, Error>;
-  pause: number;
+  failed = new Map<string, Error>();
+  pause: number = PAUSE;
   /** until what failed is asked for again */
   resting: number | undefined;
   /** until what is wanted has been wanted for long enough */
@@ -61,13 +61,6 @@ export class Files<Value> {
     this.isHere = isHere;
     this.atOnce = atOnce;
     this.calm = calm;
-    this.wanted = [];
-    this.ahead = [];
-    this.coming = new Set();
-    this.failed = new Map();
-    this.pause = PAUSE;
-    this.resting = undefined;
-    this.waiting = undefined;
   }
 
   /**

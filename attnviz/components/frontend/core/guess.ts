@@ -3,17 +3,14 @@
 export class Guess {
   row: number;
   /** the columns that were chosen, in order */
-  tried: number[];
+  tried: number[] = [];
   /** whether the row is covered, but for what was chosen */
-  isOpen: boolean;
+  isOpen = true;
   /** whether a cell of another row was chosen since */
-  isElsewhere: boolean;
+  isElsewhere = false;
 
   constructor(row: number) {
     this.row = row;
-    this.tried = [];
-    this.isOpen = true;
-    this.isElsewhere = false;
   }
 
   covers = (i: number, j: number) => this.isOpen && i === this.row && !this.tried.includes(j);

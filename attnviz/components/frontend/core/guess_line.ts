@@ -16,17 +16,14 @@ export interface Guessed {
 
 export class GuessLine {
   root: HTMLDivElement;
-  text: HTMLParagraphElement;
-  button: HTMLButtonElement;
+  text = element("p", { role: "status" });
+  button = element("button", { type: "button" }, "Reveal");
   /** what the last guess was of, and its answer */
-  kept: { of: unknown[]; answer: string } | null;
+  kept: { of: unknown[]; answer: string } | null = null;
 
   constructor(reveal: () => void) {
-    this.text = element("p", { role: "status" });
-    this.button = element("button", { type: "button" }, "Reveal");
     this.button.addEventListener("click", reveal);
     this.root = element("div", { class: "guess", hidden: true }, this.text, this.button);
-    this.kept = null;
   }
 
   /**

@@ -1,22 +1,20 @@
 // What a lecturer needs beside the pictures: a black screen, the full screen, and how long the lecture lasts.
 
 import { element } from "./dom.ts";
+import { keep, kept } from "./storage.ts";
 
 const BEGUN = "attnviz-lecture-begun"; // where the tab keeps it, over a change of page
 const SHOWN = "attnviz-timer-shown";
 const SECOND = 1000;
 
 export class Hall {
-  black: HTMLDivElement;
-  timer: HTMLTimeElement;
-  ends: AbortController;
+  black = element("div", { class: "black", hidden: true, role: "img", "aria-label": "Black screen" });
+  timer = element("time", { class: "timer", role: "timer", hidden: true });
+  ends = new AbortController();
   ticking: number;
 
   constructor(root: Element | ShadowRoot) {
-    this.black = element("div", { class: "black", hidden: true, role: "img", "aria-label": "Black screen" });
-    this.timer = element("time", { class: "timer", role: "timer", hidden: true });
     root.append(this.black, this.timer);
-    this.ends = new AbortController();
     const { signal } = this.ends;
     this.black.addEventListener("click", () => this.blacken(false), { signal });
     // Any key brings the picture back, and does nothing else.
@@ -29,15 +27,17 @@ export class Hall {
     return {
       black: () => this.blacken(true),
       fullscreen: () => void fullScreen(),
-      timer: () => this.showTimer(read(SHOWN) !== "1"),
+      timer: () => this.showTimer(kept(SHOWN) !== "1"),
     };
   }
 
   /** @param on whether there is a lecture now; the time counts from when the first began */
   set(on: boolean) {
-    if (on && !read(BEGUN)) write(BEGUN, String(Date.now()));
-    if (!on) [BEGUN, SHOWN].forEach((name) => write(name, ""));
-    if (!on) this.blacken(false);
+    if (on && !kept(BEGUN)) keep(BEGUN, String(Date.now()));
+    if (!on) {
+      for (const name of [BEGUN, SHOWN]) keep(name, "");
+      this.blacken(false);
+    }
     this.tick();
   }
 
@@ -53,13 +53,13 @@ export class Hall {
   }
 
   showTimer(shown: boolean) {
-    write(SHOWN, shown ? "1" : "");
+    keep(SHOWN, shown ? "1" : "");
     this.tick();
   }
 
   tick() {
-    this.timer.hidden = read(SHOWN) !== "1";
-    const passed = Math.max(0, Date.now() - (Number(read(BEGUN)) || Date.now()));
+    this.timer.hidden = kept(SHOWN) !== "1";
+    const passed = Math.max(0, Date.now() - (Number(kept(BEGUN)) || Date.now()));
     this.timer.textContent = minutes(Math.floor(passed / SECOND));
   }
 
@@ -80,22 +80,5 @@ async function fullScreen() {
     await (document.fullscreenElement ? document.exitFullscreen() : document.documentElement.requestFullscreen());
   } catch {
     // It may not: the browser's own key does it.
-  }
-}
-
-function read(name: string) {
-  try {
-    return sessionStorage.getItem(name) ?? "";
-  } catch {
-    return ""; // forbidden: then nothing is kept
-  }
-}
-
-function write(name: string, value: string) {
-  try {
-    if (value) sessionStorage.setItem(name, value);
-    else sessionStorage.removeItem(name);
-  } catch {
-    // Forbidden or full: then nothing is kept.
   }
 }

@@ -5,7 +5,7 @@ import { failureText, Files } from "./files.ts";
 import type { Source } from "./arrays.ts";
 
 export class Latest {
-  address: string;
+  address = "";
   arrays: Arrays | null;
   files: Files<Arrays>;
 
@@ -14,7 +14,6 @@ export class Latest {
    * @param calm ms
    */
   constructor(source: Source, onChange: () => void, calm = 0) {
-    this.address = "";
     this.arrays = null;
     this.files = new Files(
       (address) => fetchArrays(address, source),

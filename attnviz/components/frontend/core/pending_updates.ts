@@ -20,21 +20,17 @@ const same = (a: unknown, b: unknown) => JSON.stringify(a) === JSON.stringify(b)
 export class PendingUpdates<Values extends object> {
   host: Pick<Host, "send" | "request">;
   values: Values;
-  tries: number;
+  tries = 0;
   /** who waits for an answer */
-  asking: (() => void)[];
+  asking: (() => void)[] = [];
   timer: number | undefined;
   /** name -> the number of the message with its change; Infinity until it is sent */
-  pending: Map<string, number>;
+  pending = new Map<string, number>();
 
   /** @param values to begin with, by their names */
   constructor(host: Pick<Host, "send" | "request">, values: Values) {
     this.host = host;
     this.values = values;
-    this.tries = 0;
-    this.asking = [];
-    this.timer = undefined;
-    this.pending = new Map();
   }
 
   /**

@@ -2,16 +2,13 @@
 
 export class Store<State extends object> {
   state: Partial<State>;
-  subscribers: { names: (keyof State)[]; tell: (state: State) => void }[];
+  subscribers: { names: (keyof State)[]; tell: (state: State) => void }[] = [];
   /** what has changed and not been told yet */
-  changed: Set<keyof State>;
-  isTelling: boolean;
+  changed = new Set<keyof State>();
+  isTelling = false;
 
   constructor(first: Partial<State> = {}) {
     this.state = first;
-    this.subscribers = [];
-    this.changed = new Set();
-    this.isTelling = false;
   }
 
   /**

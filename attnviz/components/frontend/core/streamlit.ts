@@ -4,6 +4,8 @@ import { bringIntoSight } from "./dom.ts";
 
 const testId = (name: string) => `[data-testid=${name}]`;
 
+/** All that Streamlit shows. */
+export const APP = testId("stApp");
 /** What scrolls. */
 export const MAIN = testId("stMain");
 /** What holds all that a page shows. */

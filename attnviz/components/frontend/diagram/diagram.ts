@@ -20,35 +20,27 @@ export type AtHead = At & { head: number };
 
 export class Diagram {
   choose;
-  stacks: Stack[];
-  parts: Part[];
-  at: At;
-  buttons: Map<string, HTMLButtonElement>;
-  boxes: DiagramBox[];
+  stacks: Stack[] = [];
+  parts: Part[] = [];
+  at: At = { layer: 0, step: "" };
+  buttons = new Map<string, HTMLButtonElement>();
+  boxes: DiagramBox[] = [];
   lines: SVGSVGElement;
-  words: HTMLDivElement;
-  sheet: HTMLDivElement;
-  below: HTMLDivElement;
+  words = element("div", { class: "words", "aria-hidden": "true" });
+  sheet = element("div", { class: "sheet" }, this.words);
+  below = element("div", { class: "below", "aria-hidden": "true", hidden: true }, HINT);
   root: HTMLDivElement;
-  sizes: ResizeObserver;
-  text: string;
+  sizes: ResizeObserver = new ResizeObserver(() => this.draw());
+  text = ""; // the model as it was given
   /** what it was last drawn from */
-  drawn: unknown[];
+  drawn: unknown[] = [];
 
   /** @param choose is called with the part that is opened */
   constructor(choose: (at: Partial<At>) => void) {
     this.choose = choose;
-    this.stacks = [];
-    this.parts = [];
-    this.at = { layer: 0, step: "" };
-    this.buttons = new Map();
-    this.boxes = [];
     this.lines = document.createElementNS(SVG, "svg");
     this.lines.setAttribute("aria-hidden", "true");
-    this.words = element("div", { class: "words", "aria-hidden": "true" });
-    this.sheet = element("div", { class: "sheet" }, this.words);
     this.sheet.prepend(this.lines);
-    this.below = element("div", { class: "below", "aria-hidden": "true", hidden: true }, HINT);
     this.root = element(
       "div",
       { class: "diagram", role: "toolbar", "aria-label": "The model: open a part", hidden: true },
@@ -57,10 +49,7 @@ export class Diagram {
     this.root.addEventListener("keydown", (event) => this.key(event));
     // A part that is clicked leaves the arrow keys to the page.
     this.root.addEventListener("mousedown", (event) => event.preventDefault());
-    this.sizes = new ResizeObserver(() => this.draw());
     this.sizes.observe(this.root);
-    this.text = ""; // the model as it was given
-    this.drawn = [];
   }
 
   take(model: ModelDiagram) {
@@ -182,14 +171,13 @@ export class Diagram {
 
   makeButton({ id, kind, label, lines, inside = [] }: DiagramBox) {
     const stripes = inside.map((one) => element("i", { dataset: { kind: one } }));
-    const made = element(
+    const says = { "aria-label": kind === "block" ? `${label}, closed` : label };
+    return element(
       "button",
-      { type: "button", class: "part", dataset: { kind }, "aria-label": kind === "block" ? `${label}, closed` : label },
+      { type: "button", class: "part", dataset: { kind }, ...says, onclick: () => this.open(id) },
       ...lines.map((line) => element("span", {}, line)),
       ...(stripes.length ? [element("span", { class: "inside" }, ...stripes)] : []),
     );
-    made.addEventListener("click", () => this.open(id));
-    return made;
   }
 
   /** The one button that Tab leads to. */

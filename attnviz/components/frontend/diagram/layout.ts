@@ -70,14 +70,14 @@ class Layout {
   heights;
   box: number;
   scale: number;
-  boxes: DiagramBox[];
-  lines: DiagramLine[];
-  frames: DiagramFrame[];
-  words: DiagramLayout["words"];
+  boxes: DiagramBox[] = [];
+  lines: DiagramLine[] = [];
+  frames: DiagramFrame[] = [];
+  words: DiagramLayout["words"] = [];
   /** where attention to the encoder takes its keys and values */
-  crossings: { x: number; order: number }[];
-  order: number;
-  width: number;
+  crossings: { x: number; order: number }[] = [];
+  order = 0;
+  width = 0;
   lanes: Lane[];
   ends;
 
@@ -93,13 +93,6 @@ class Layout {
     this.box = this.heights.box * this.unit;
     const widest = Math.max(...stacks.flatMap(widthsIn));
     this.scale = STRIPE.thick / widest;
-    this.boxes = [];
-    this.lines = [];
-    this.frames = [];
-    this.words = [];
-    this.crossings = [];
-    this.order = 0;
-    this.width = 0;
     this.lanes = this.lanesOf(stacks);
     this.ends = stacks.map((stack, n) => this.stack(stack, this.lanes[n]));
   }

@@ -4,7 +4,7 @@ import { Refused } from "../core/files.ts";
 import { settings } from "./page.ts";
 
 export class PageHost implements Host {
-  server: string;
+  server = "";
   files: Arrays;
   changed: (values: Record<string, unknown>) => void;
 
@@ -13,7 +13,6 @@ export class PageHost implements Host {
    * @param changed is called with what the user has changed
    */
   constructor(files: Arrays = {}, changed: (values: Record<string, unknown>) => void = () => {}) {
-    this.server = "";
     this.files = files;
     this.changed = changed;
   }

@@ -46,8 +46,8 @@ const kept: {
 
 export class Fields {
   onChange;
-  pictures: HTMLFieldSetElement;
-  boxes: HTMLInputElement[];
+  pictures: HTMLFieldSetElement = element("fieldset", { class: "pictures", hidden: true });
+  boxes: HTMLInputElement[] = [];
   format: HTMLFieldSetElement;
   scale: HTMLFieldSetElement;
   shape: HTMLFieldSetElement;
@@ -55,16 +55,16 @@ export class Fields {
   theme: HTMLFieldSetElement;
   moving: HTMLFieldSetElement;
   /** what can be had in motion */
-  moved: Moving[];
-  moves: HTMLParagraphElement;
+  moved: Moving[] = [];
+  moves = element("p", { class: "moves", hidden: true });
   written: HTMLLabelElement;
   chips: HTMLLabelElement;
   pinned: HTMLLabelElement;
-  title: HTMLInputElement;
-  caption: HTMLTextAreaElement;
-  words: HTMLDivElement;
-  download: HTMLButtonElement;
-  copy: HTMLButtonElement;
+  title = element("input", { type: "text", "aria-label": "Title", maxLength: 200 });
+  caption = element("textarea", { rows: 3, "aria-label": "Caption", maxLength: 2000 });
+  words = element("div", { class: "words" }, this.title, this.caption);
+  download = element("button", { type: "button", class: "download" });
+  copy = element("button", { type: "button", class: "copy" }, "Copy picture");
   element: HTMLFormElement;
 
   /** `said` is where the page says what came of it. */
@@ -80,8 +80,6 @@ export class Fields {
     onCopy: () => void;
   }) {
     this.onChange = onChange;
-    this.pictures = element("fieldset", { class: "pictures", hidden: true });
-    this.boxes = [];
     this.format = this.choice("Format", "format", FORMATS);
     for (const format of MOVING) this.formatLabel(format).hidden = true; // until they are offered
     this.scale = this.choice("Size", "scale", SCALES);
@@ -89,16 +87,9 @@ export class Fields {
     this.ground = this.choice("Background", "ground", GROUNDS);
     this.theme = this.choice("Colours", "theme", THEMES);
     this.moving = this.choice("In motion", "moving", MOTIONS);
-    this.moved = [];
-    this.moves = element("p", { class: "moves", hidden: true });
     this.written = this.box("written", " Title and caption");
     this.chips = this.box("chips", " Tokens above");
     this.pinned = this.box("pinned", " Arithmetic of the pinned cell");
-    this.title = element("input", { type: "text", "aria-label": "Title", maxLength: 200 });
-    this.caption = element("textarea", { rows: 3, "aria-label": "Caption", maxLength: 2000 });
-    this.words = element("div", { class: "words" }, this.title, this.caption);
-    this.download = element("button", { type: "button", class: "download" });
-    this.copy = element("button", { type: "button", class: "copy" }, "Copy picture");
     for (const field of [this.title, this.caption]) field.addEventListener("input", () => this.onChange());
     this.download.addEventListener("click", onDownload);
     this.copy.addEventListener("click", onCopy);

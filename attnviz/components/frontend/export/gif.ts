@@ -13,19 +13,17 @@ export class Gif {
   width: number;
   height: number;
   palette;
-  shown: Uint8Array | null;
+  shown: Uint8Array | null = null;
   parts: (Uint8Array | number[])[];
   /** the frame that may last longer */
-  last: { head: number[]; body: Uint8Array; delay: number } | null;
+  last: { head: number[]; body: Uint8Array; delay: number } | null = null;
 
   /** @param samples pixels that have all colours @param words that a comment of the file holds */
   constructor(width: number, height: number, samples: Uint32Array[], words: FileWords) {
     this.width = width;
     this.height = height;
     this.palette = paletteOf(samples, UNCHANGED);
-    this.shown = null;
     this.parts = [this.header(), commentOf(words)];
-    this.last = null;
   }
 
   header() {
@@ -142,15 +140,9 @@ function compressed(indices: Uint8Array) {
 
 /** Codes of several bits, the lowest bit first. */
 class Codes {
-  bytes: number[];
-  rest: number;
-  bits: number;
-
-  constructor() {
-    this.bytes = [];
-    this.rest = 0;
-    this.bits = 0;
-  }
+  bytes: number[] = [];
+  rest = 0;
+  bits = 0;
 
   /** @param size in bits */
   write(code: number, size: number) {

@@ -16,43 +16,31 @@ const WATCH = 700; // ms between two looks at the page: what it shows may change
 
 class ExportView {
   host: Host;
-  found: FoundPicture[] | null;
-  words: ExportHeader | null;
-  server: ExportServer | null;
-  address: string;
-  drawing: number;
+  found: FoundPicture[] | null = null;
+  words: ExportHeader | null = null;
+  server: ExportServer | null = null;
+  address = "";
+  drawing = 0;
   waiting: number | undefined;
-  said: HTMLParagraphElement;
-  fields: Fields;
-  preview: HTMLDivElement;
-  heading: HTMLHeadingElement;
-  none: HTMLParagraphElement;
-  section: HTMLElement;
+  said = element("p", { class: "said", role: "status" });
+  fields = new Fields({
+    said: this.said,
+    onChange: () => this.later(),
+    onDownload: () => this.act("download"),
+    onCopy: () => this.act("copy"),
+  });
+  preview = element("div", { class: "preview", role: "img" });
+  heading: HTMLHeadingElement = element("h2");
+  none = element("p", { class: "none", hidden: true });
+  section: HTMLElement = element("section", {
+    class: "export-view",
+    "aria-label": "Export this view",
+    style: "visibility: hidden",
+  });
   watch: number;
 
   constructor(root: HTMLElement, host: Host) {
     this.host = host;
-    this.found = null;
-    this.words = null;
-    this.server = null;
-    this.address = "";
-    this.drawing = 0;
-    this.waiting = undefined;
-    this.said = element("p", { class: "said", role: "status" });
-    this.fields = new Fields({
-      said: this.said,
-      onChange: () => this.later(),
-      onDownload: () => this.act("download"),
-      onCopy: () => this.act("copy"),
-    });
-    this.preview = element("div", { class: "preview", role: "img" });
-    this.heading = element("h2");
-    this.none = element("p", { class: "none", hidden: true });
-    this.section = element("section", {
-      class: "export-view",
-      "aria-label": "Export this view",
-      style: "visibility: hidden",
-    });
     this.section.append(this.heading, this.none, this.preview, this.fields.element);
     // The page's own keys (steps, heads) must not act while a title is typed.
     this.section.addEventListener("keydown", (event) => event.key !== "Escape" && event.stopPropagation());

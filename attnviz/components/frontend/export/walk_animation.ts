@@ -1,8 +1,6 @@
 // The walk that plays itself, on a slide: all its steps one after the other, for a file.
 
 import { element } from "../core/dom.ts";
-import { animated, Slide } from "../motion/slide.ts";
-import { timelineOf } from "../motion/timeline.ts";
 import { Pen } from "../pen/pen.ts";
 import { toCanvas } from "../pen/canvas.ts";
 import { captionOf } from "../walk/captions.ts";
@@ -12,6 +10,7 @@ import { pairOf } from "../walk/row_words.ts";
 import { arcsAt, momentAt, partAt, scheduleOf } from "../walk/schedule.ts";
 import { Sentence } from "../walk/sentence.ts";
 import type { WalkDocument } from "../core/document.ts";
+import type { Slide } from "../motion/slide.ts";
 import type { FullPair } from "../walk/row_words.ts";
 import type { HeadMatrices } from "../walk/matrices.ts";
 import type { Part } from "../walk/schedule.ts";
@@ -37,10 +36,11 @@ export async function walkAnimation(walk: Walk, { theme }: { theme: Theme }): Pr
   if (!document || !matrices) throw new Error(AWAITED);
   const schedule = scheduleOf(document.header);
   await fetchAll(walk, document, matrices, schedule.parts);
-  const looks = { document, matrices, pair: pairOf(matrices, values), values, theme };
-  const slide = new Slide(walk.element, { theme, hasTitle: true, lines: LINES });
+  const motions = await import("../motion/motions.ts");
+  const looks = { document, matrices, pair: pairOf(matrices, values), values, theme, timelineOf: motions.timelineOf };
+  const slide = new motions.Slide(walk.element, { theme, hasTitle: true, lines: LINES });
   let scene: Scene | null = null;
-  return animated(slide, schedule.ms, (t) => {
+  return motions.animated(slide, schedule.ms, (t) => {
     const time = Math.min(t * schedule.ms, schedule.ms - 1);
     const part = schedule.parts[partAt(schedule, time)];
     if (scene?.part !== part) scene = sceneOf(walk, slide, part, looks);
@@ -54,6 +54,7 @@ interface Looks {
   pair: FullPair;
   values: WalkValues;
   theme: Theme;
+  timelineOf(played: Played): Timeline | null;
 }
 
 /** Fetches what the steps need, in a few rounds: what is computed may need what is fetched. */
@@ -70,7 +71,7 @@ async function fetchAll(walk: Walk, document: WalkDocument, matrices: HeadMatric
 }
 
 function sceneOf(walk: Walk, slide: Slide, part: Part, looks: Looks): Scene {
-  const { document, matrices, pair, values } = looks;
+  const { document, matrices, pair, values, timelineOf } = looks;
   const { header } = document;
   const order = header.steps.findIndex(({ name }) => name === part.step);
   const says = captionOf(matrices, header.steps[order], pair);

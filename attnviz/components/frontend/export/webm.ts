@@ -29,23 +29,19 @@ export class Video {
   size: Size;
   rate: number;
   words: FileWords;
-  chunks: Chunk[];
-  failure: Error | null;
-  encoder: VideoEncoder;
-  count: number;
+  chunks: Chunk[] = [];
+  failure: Error | null = null;
+  encoder: VideoEncoder = new VideoEncoder({
+    output: (chunk) => this.take(chunk),
+    error: (error) => (this.failure = error),
+  });
+  count = 0;
 
   /** @param rate frames per second */
   constructor(size: Size, rate: number, words: FileWords) {
     this.size = size;
     this.rate = rate;
     this.words = words;
-    this.chunks = [];
-    this.failure = null;
-    this.count = 0;
-    this.encoder = new VideoEncoder({
-      output: (chunk) => this.take(chunk),
-      error: (error) => (this.failure = error),
-    });
     this.encoder.configure(configOf(size, rate));
   }
 

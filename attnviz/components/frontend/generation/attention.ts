@@ -22,14 +22,12 @@ interface AttentionProps {
 type Place = { head: number; column: number };
 
 export class AttentionPanel {
-  canvas: HTMLCanvasElement;
+  canvas = element("canvas", { role: "img" });
   room: HTMLElement;
-  given: AttentionProps | null;
+  given: AttentionProps | null = null;
 
   constructor(room: HTMLElement, onChoose: (head: number | null) => void) {
-    this.canvas = element("canvas", { role: "img" });
     this.room = room;
-    this.given = null;
     this.canvas.addEventListener("pointermove", (event) => this.write(this.cell(event)));
     this.canvas.addEventListener("pointerleave", () => this.write(null));
     this.canvas.addEventListener("click", (event) => {

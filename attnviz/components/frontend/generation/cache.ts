@@ -21,11 +21,10 @@ const SUMS: [string, string, (x: number) => string][] = [
 ];
 
 export class CachePanel {
-  room: HTMLDivElement;
+  room = element("div", { class: "chart-room" });
   curves: Curves;
 
   constructor(onChoose: (n: number) => void) {
-    this.room = element("div", { class: "chart-room" });
     this.curves = new Curves(this.room, "cache", (step) => onChoose(Math.max(0, Math.round(step) - 1)));
   }
 

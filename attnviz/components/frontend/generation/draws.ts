@@ -7,13 +7,12 @@ export class Draws {
   heads: number;
   ids: number[];
   /** where the weights of each draw begin */
-  starts: number[];
+  starts: number[] = [];
 
   constructor(arrays: Arrays, model: GenerationModel) {
     this.arrays = arrays;
     this.heads = model.layers * model.heads;
     this.ids = Array.from(arrays.ids.data);
-    this.starts = [];
     let start = 0;
     for (const context of arrays.context.data) {
       this.starts.push(start);

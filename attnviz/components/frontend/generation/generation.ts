@@ -26,8 +26,8 @@ const PACE = {
 };
 
 class Generation extends Part<GenerationHeader, GenerationValues, Shown> {
-  draws: Draws | null;
-  digest: string;
+  draws: Draws | null = null;
+  digest = ""; // of the draws that are here
   drawn: Latest;
   other: Latest;
   view: View;
@@ -36,8 +36,6 @@ class Generation extends Part<GenerationHeader, GenerationValues, Shown> {
     const section = element("section", { class: "generation", "aria-label": "Generated text" });
     const values: GenerationValues = { drawn: null, watch: "", panel: "draw", seed: 0 };
     super(root, host, section, values, { isComing: false, pointed: "" }, PACE);
-    this.draws = null;
-    this.digest = ""; // of the draws that are here
     const { source } = this.updates;
     this.drawn = new Latest(source, () => this.draw());
     this.other = new Latest(source, () => this.draw()); // what the shown panel compares with

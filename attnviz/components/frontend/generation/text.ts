@@ -8,18 +8,15 @@ import type { Draws } from "./draws.ts";
 
 export class Text {
   room: HTMLDivElement;
-  draws: Draws | null;
-  chosen: Element | null;
+  draws: Draws | null = null;
+  chosen: Element | null = null;
   /** the prompt's, then the drawn ones; of thousands, only those are described anew whose look is another */
-  characters: Template[];
-  looks: string[];
+  characters: Template[] = [];
+  looks: string[] = [];
 
   constructor(onChoose: (n: number) => void) {
     const about = { class: "text", dataset: { item: "text" }, "aria-label": "Generated text" };
     this.room = element("div", { ...about, tabIndex: 0, role: "group" });
-    this.draws = this.chosen = null;
-    this.characters = [];
-    this.looks = [];
     this.room.addEventListener("click", (event) => {
       const [target] = event.composedPath();
       const n = target instanceof HTMLElement ? target.dataset.n : undefined;

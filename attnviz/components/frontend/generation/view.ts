@@ -60,7 +60,7 @@ export class View {
   text: Text;
   attention: AttentionPanel;
   cache: CachePanel;
-  announcement: HTMLParagraphElement;
+  announcement: HTMLParagraphElement = screenReaderOnly({ role: "status" });
 
   constructor(root: HTMLElement, store: Store<Shown>, scrubber: Scrubber, on: Acts) {
     this.store = store;
@@ -69,7 +69,6 @@ export class View {
     this.text = new Text(on.choose);
     this.attention = new AttentionPanel(element("div", { class: "attention" }), on.watch);
     this.cache = new CachePanel(on.choose);
-    this.announcement = screenReaderOnly({ role: "status" });
     store.subscribe(
       ["header", "draws", "panel", "n", "head", "other", "failed", "isComing", "pointed", "sizes"],
       (shown) => write(root, ...this.page(shown)),

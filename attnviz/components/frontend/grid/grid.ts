@@ -37,21 +37,21 @@ let grids = 0; // of the page, for ids that differ
 export class Grid {
   onChoose;
   onHover;
-  canvas: HTMLCanvasElement;
-  ring: HTMLDivElement;
-  focus: HTMLDivElement;
-  marks: HTMLDivElement;
+  canvas = element("canvas", { "aria-hidden": "true" });
+  ring = element("div", { class: "ring hovered", hidden: true });
+  focus = element("div", { class: "ring focus" });
+  marks = element("div", { class: "marks", "aria-hidden": "true" }, this.focus, this.ring);
   cell: HTMLDivElement;
   row: HTMLDivElement;
   element: HTMLDivElement;
-  frames: HTMLElement[];
+  frames: HTMLElement[] = [];
   /** where the keyboard is */
-  active: HeadId;
-  hovered: HeadId | null;
-  given: GridState | null;
-  layout: GridLayout | null;
-  sizes: ResizeObserver;
-  ends: AbortController;
+  active: HeadId = [0, 0];
+  hovered: HeadId | null = null;
+  given: GridState | null = null;
+  layout: GridLayout | null = null;
+  sizes: ResizeObserver = new ResizeObserver(() => this.fit());
+  ends = new AbortController();
   room: HTMLElement;
 
   /**
@@ -67,10 +67,6 @@ export class Grid {
   ) {
     this.onChoose = onChoose;
     this.onHover = onHover;
-    this.canvas = element("canvas", { "aria-hidden": "true" });
-    this.ring = element("div", { class: "ring hovered", hidden: true });
-    this.focus = element("div", { class: "ring focus" });
-    this.marks = element("div", { class: "marks", "aria-hidden": "true" }, this.focus, this.ring);
     this.cell = element("div", { role: "gridcell", id: `active-head-${(grids += 1)}` });
     this.row = element("div", { role: "row", class: "spoken" }, this.cell);
     this.element = element("div", { class: "grid", role: "grid", tabIndex: 0 }, this.canvas, this.marks, this.row);
@@ -82,14 +78,7 @@ export class Grid {
     for (const [name, value] of Object.entries(properties)) this.element.setAttribute(name, value);
     this.element.attnvizPicture = gridPicture(this);
     root.append(this.element);
-    this.frames = [];
-    this.active = [0, 0];
-    this.hovered = null;
-    this.given = null;
-    this.layout = null;
-    this.sizes = new ResizeObserver(() => this.fit());
     this.sizes.observe(root);
-    this.ends = new AbortController();
     onDensity(() => this.fit(), this.ends.signal);
     this.room = root;
     document.fonts?.ready.then(() => this.fit()); // labels are written with what has come by then

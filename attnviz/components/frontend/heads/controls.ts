@@ -96,16 +96,14 @@ function form(properties: Record<string, string>, onInput: (field: HTMLInputElem
 export class Filters {
   onChange;
   /** whether the number of lines is not the viewer's own */
-  adapts: boolean;
-  button: HTMLElement;
+  adapts = false;
+  button: HTMLElement = element("summary", { "aria-expanded": "false" }, FILTER);
   form: HTMLFormElement;
   element: HTMLDetailsElement;
 
   /** `onChange(partial)` gives the part of the view that was changed. */
   constructor({ onChange }: { onChange: (change: Change) => void }) {
     this.onChange = onChange;
-    this.adapts = false;
-    this.button = element("summary", { "aria-expanded": "false" }, FILTER);
     this.form = form({ class: "controls", "aria-label": "Filter" }, (one) => this.changed(one));
     this.element = element("details", { class: "filter" }, this.button, this.form);
     this.element.addEventListener("toggle", () => (this.button.ariaExpanded = String(this.element.open)));
@@ -169,13 +167,11 @@ export class ViewControls {
   /** what a click on its field chooses; null where darkening changes nothing, undefined while weights load */
   stretched: string | null | undefined;
   /** whether darkening was asked for while weights load */
-  isAsked: boolean;
+  isAsked = false;
   form: HTMLFormElement;
 
   constructor({ onChange }: { onChange: (change: Change) => void }) {
     this.onChange = onChange;
-    this.stretched = undefined;
-    this.isAsked = false;
     this.form = form({ class: "controls", "aria-label": "What is shown" }, (one) => this.changed(one));
   }
 

@@ -20,37 +20,26 @@ const AT_ONCE = 4; // requests; a browser opens six connections to a server, and
 const NOWHERE: Pair = { q: null, k: null };
 
 export class Explorer {
-  painted: number;
+  painted = 0;
   /** what waits for the arrays that all heads share */
-  next: Payload<ExplorerHeader> | null;
-  hovered: Pointed;
-  before: number;
-  labels: { query: string[]; key: string[] };
-  theme: Theme;
+  next: Payload<ExplorerHeader> | null = null;
+  hovered: Pointed = NOWHERE;
+  before = 0; // the head to come back to from rollout
+  labels: { query: string[]; key: string[] } = { query: [], key: [] };
+  theme: Theme = "light";
   calm: number | undefined;
-  store: Store;
-  scene: Scene;
-  received: number;
-  newest: string;
+  store = new Store();
+  scene = new Scene(this.store);
+  received = 0; // bytes, for the trace of the last payload
+  newest = ""; // this trace
   files: Files<Arrays>;
   updates: PendingUpdates<HeadsView>;
   view: View;
   marks: Marks;
   section: HTMLElement;
-  ends: AbortController;
+  ends = new AbortController();
 
   constructor(root: HTMLElement, host: Host) {
-    this.painted = 0;
-    this.next = null;
-    this.hovered = NOWHERE;
-    this.before = 0; // the head to come back to from rollout
-    this.labels = { query: [], key: [] };
-    this.theme = "light";
-    this.calm = undefined;
-    this.store = new Store();
-    this.scene = new Scene(this.store);
-    this.received = 0; // bytes, for the trace of the last payload
-    this.newest = ""; // this trace
     this.updates = new PendingUpdates(host, FRESH);
     this.files = this.fetching();
     this.view = new View(root, {
@@ -72,7 +61,6 @@ export class Explorer {
     });
     this.section = this.view.section;
     Object.assign(this.section, { attnviz: this });
-    this.ends = new AbortController();
     this.updates.followLeaving(this.ends.signal);
     this.listen();
   }

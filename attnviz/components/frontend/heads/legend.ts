@@ -10,12 +10,11 @@ export type LegendHead = { head: HeadId; colour: string; labels: string[]; note:
 
 export class Legend {
   onRemove;
-  element: HTMLUListElement;
+  element = element("ul", { class: "legend", "aria-label": "Chosen heads" });
 
   /** `onRemove(head)`. */
   constructor(root: HTMLElement, { onRemove }: { onRemove: (head: HeadId) => void }) {
     this.onRemove = onRemove;
-    this.element = element("ul", { class: "legend", "aria-label": "Chosen heads" });
     root.append(this.element);
   }
 

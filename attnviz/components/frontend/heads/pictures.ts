@@ -32,19 +32,19 @@ export interface PicturesProps {
 }
 
 export class Pictures {
-  lineRoom: HTMLDivElement;
-  boardRoom: HTMLDivElement;
-  waiting: HTMLDivElement;
-  element: HTMLDivElement;
+  lineRoom = element("div", { class: "pane lines" });
+  boardRoom = element("div", { class: "pane heatmap" });
+  waiting = element("div", { class: "waiting", hidden: true });
+  element = element("div", { class: "pictures" }, this.lineRoom, this.boardRoom, this.waiting);
   lines: Lines;
   board: Board;
-  sizes: ResizeObserver;
-  light: { hovered: Pair & { head?: string }; pinned: Pair };
-  given: PicturesProps | null;
-  lineHeads: LineHead[];
-  panels: Panel[];
-  arrangement: string;
-  fit: number;
+  sizes: ResizeObserver = new ResizeObserver(() => this.arrange());
+  light: { hovered: Pair & { head?: string }; pinned: Pair } = { hovered: NOTHING, pinned: NOTHING };
+  given: PicturesProps | null = null;
+  lineHeads: LineHead[] = [];
+  panels: Panel[] = [];
+  arrangement = ""; // how the heatmaps stand
+  fit = 0; // how many are shown
   /** the rows of the heatmaps as they were drawn last */
   beside: MatrixRows | null;
 
@@ -57,10 +57,6 @@ export class Pictures {
       onMove,
     }: { onPoint: (at: Pointed | null) => void; onPin: (at: Pair) => void; onMove: (at: Pair) => void },
   ) {
-    this.lineRoom = element("div", { class: "pane lines" });
-    this.boardRoom = element("div", { class: "pane heatmap" });
-    this.waiting = element("div", { class: "waiting", hidden: true });
-    this.element = element("div", { class: "pictures" }, this.lineRoom, this.boardRoom, this.waiting);
     root.append(this.element);
     this.lines = new Lines(this.lineRoom, { onPoint, onPin });
     this.board = new Board(this.boardRoom, {
@@ -73,14 +69,7 @@ export class Pictures {
       this.beside = this.rowsBeside();
       this.lines.update({ beside: this.beside });
     });
-    this.sizes = new ResizeObserver(() => this.arrange());
     this.sizes.observe(this.boardRoom);
-    this.light = { hovered: NOTHING, pinned: NOTHING };
-    this.given = null;
-    this.lineHeads = [];
-    this.panels = [];
-    this.arrangement = ""; // how the heatmaps stand
-    this.fit = 0; // how many are shown
   }
 
   update(given: PicturesProps) {

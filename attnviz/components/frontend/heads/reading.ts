@@ -1,9 +1,10 @@
 // The texts about the hovered head, cell or token.
 
+import { strongestOf } from "../core/arithmetic.ts";
 import { endText } from "../core/colour_limit.ts";
 import { result, span, template } from "../core/template.ts";
 import { normMeasure } from "./norm_measures.ts";
-import { certainDigits, filtered, strongestOf } from "./values.ts";
+import { certainDigits, filtered } from "./values.ts";
 import { swatch, tokenOf, tokenParts, valueLine } from "./tooltip.ts";
 import { drawnSentence, headName, hiddenSentence, labelRule, labelText, meanNote, rolloutNote } from "./words.ts";
 import { fixed, weightText } from "../core/format.ts";

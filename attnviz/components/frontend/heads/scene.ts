@@ -17,13 +17,11 @@ export type MakeOnce = (name: string, make: () => ShownValues) => ShownValues;
 
 export class Scene {
   store;
-  made: Map<string, ShownValues>;
-  slots: (HeadId | null)[];
+  made = new Map<string, ShownValues>(); // what is drawn now, by what it was made from
+  slots: (HeadId | null)[] = []; // the heads that have a colour, each at its colour's place
 
   constructor(store: Store) {
     this.store = store;
-    this.made = new Map(); // what is drawn now, by what it was made from
-    this.slots = []; // the heads that have a colour, each at its colour's place
   }
 
   forget() {

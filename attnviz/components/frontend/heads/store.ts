@@ -14,23 +14,13 @@ const NOTHING: ExplorerHeader = {
 };
 
 export class Store {
-  trace: string | null;
-  header: ExplorerHeader;
-  frame: HeadFrame;
-  measures: Float32Array<ArrayBuffer>;
-  shared: string;
-  norms: Float32Array | null;
-  overview: Overview | null;
-
-  constructor() {
-    this.trace = null;
-    this.header = NOTHING;
-    this.frame = { rows: 0, cols: 0, causal: false, hidden: null, groups: { query: [], key: [] } };
-    this.measures = new Float32Array(0);
-    this.shared = ""; // the digest of what all heads share, once it has come
-    this.norms = null;
-    this.overview = null;
-  }
+  trace: string | null = null;
+  header: ExplorerHeader = NOTHING;
+  frame: HeadFrame = { rows: 0, cols: 0, causal: false, hidden: null, groups: { query: [], key: [] } };
+  measures: Float32Array<ArrayBuffer> = new Float32Array(0);
+  shared = ""; // the digest of what all heads share, once it has come
+  norms: Float32Array | null = null;
+  overview: Overview | null = null;
 
   /** Takes a payload, and what all heads share, if it has come. */
   take(header: ExplorerHeader, arrays: Arrays, shared: Arrays | undefined) {

@@ -10,14 +10,12 @@ const AWAY = 14; // px from the pointer
 
 export class Tooltip {
   root: HTMLElement;
-  box: HTMLDivElement;
-  at: { x: number; y: number } | null;
+  box = element("div", { class: "tooltip", role: "tooltip", hidden: true });
+  at: { x: number; y: number } | null = null;
 
   constructor(root: HTMLElement) {
     this.root = root;
-    this.box = element("div", { class: "tooltip", role: "tooltip", hidden: true });
     root.append(this.box);
-    this.at = null;
   }
 
   /** Keeps up with the pointer; the box itself moves when there is something to say. */

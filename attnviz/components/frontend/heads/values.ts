@@ -122,15 +122,3 @@ export function isFaint(at: Float32Array, rows: number, cols: number) {
 export function certainDigits(error: number) {
   return Math.max(1, Math.min(4, Math.floor(-Math.log10(2 * error) + 1e-9)));
 }
-
-/** The `n` largest numbers of a list that are not NaN, [[place, value], ...], largest first. */
-export function strongestOf(values: Float32Array | Float64Array, n: number) {
-  const found: [place: number, value: number][] = [];
-  values.forEach((value, place) => {
-    if (Number.isNaN(value) || (found.length === n && value <= found[n - 1][1])) return;
-    const before = found.findIndex(([, other]) => value > other);
-    found.splice(before === -1 ? found.length : before, 0, [place, value]);
-    if (found.length > n) found.pop();
-  });
-  return found;
-}

@@ -75,75 +75,57 @@ export interface Ranking {
 
 export class View {
   on: Acts;
-  given: ViewProps | null;
-  ranking: Ranking;
+  given: ViewProps | null = null;
+  ranking: Ranking = { trace: null, order: null, faded: null };
   /** what the readout says */
-  said: ({ state: string; heads: ShownHead[] } & Pair) | null;
-  pointed: HeadId | null;
+  said: ({ state: string; heads: ShownHead[] } & Pair) | null = null;
+  pointed: HeadId | null = null;
   /** the numbers that were looked at for being faint */
-  looked: Float32Array[];
-  areFaint: boolean;
-  height: number;
-  section: HTMLElement;
-  overview: HTMLElement;
+  looked: Float32Array[] = [];
+  areFaint = false;
+  height: number = LEAST_HEIGHT;
+  section: HTMLElement = element("section", {
+    class: "explorer",
+    "aria-label": "Explorer of heads",
+    style: "visibility: hidden",
+  });
+  overview: HTMLElement = element("div", { class: "overview" });
   filters: Filters;
   grid: Grid;
-  hint: HTMLParagraphElement;
-  measures: HTMLDListElement;
+  hint = element("p", { class: "hint" });
+  measures: HTMLDListElement = element("dl", { class: "measures", dataset: { item: "measures" } });
   controls: ViewControls;
   menu;
-  coming: HTMLParagraphElement;
+  coming = element("p", { class: "coming", role: "status" });
   /** the legend, and the menu beside it */
-  head: HTMLElement;
+  head: HTMLElement = element("div", { class: "head" });
   legend: Legend;
   pictures: Pictures;
-  darken: HTMLButtonElement;
-  faint: HTMLParagraphElement;
-  drawn: HTMLParagraphElement;
-  readout: HTMLDivElement;
-  tooltip: Tooltip;
+  darken = element("button", { type: "button" });
+  faint = element("p", { class: "faint", hidden: true }, element("span", { class: "note" }, FAINT), this.darken);
+  drawn = element("p", { class: "drawn" });
+  readout = element("div", { class: "readout", "aria-atomic": "true" }); // any change of it is said as a whole
+  tooltip = new Tooltip(this.section);
   moved: FrameTask;
   sizes: ResizeObserver;
 
   constructor(root: HTMLElement, on: Acts) {
     this.on = on;
-    this.given = null;
-    this.ranking = { trace: null, order: null, faded: null };
-    this.said = null;
-    this.pointed = null;
-    this.looked = [];
-    this.areFaint = false;
-    this.height = LEAST_HEIGHT;
-    this.section = element("section", {
-      class: "explorer",
-      "aria-label": "Explorer of heads",
-      style: "visibility: hidden",
-    });
-    this.overview = element("div", { class: "overview" });
     const room = element("div", { class: "grid-room" });
     this.grid = new Grid(room, { onChoose: on.choose, onHover: (head) => this.pointAtHead(head) });
-    this.hint = element("p", { class: "hint" });
-    this.measures = element("dl", { class: "measures", dataset: { item: "measures" } });
     this.filters = new Filters({ onChange: on.control });
     this.overview.append(room, this.hint, this.measures, this.filters.element);
     this.controls = new ViewControls({ onChange: on.control });
     this.menu = makeMenu("More", this.controls.form);
 
     const detail = element("div", { class: "detail" });
-    this.coming = element("p", { class: "coming", role: "status" });
-    this.head = element("div", { class: "head" });
     detail.append(this.head);
     this.legend = new Legend(this.head, { onRemove: on.remove });
     this.pictures = new Pictures(detail, { onPoint: on.point, onPin: on.pin, onMove: on.move });
-    this.darken = element("button", { type: "button" });
     this.darken.addEventListener("click", () => on.control({ stretch: "1" }));
-    this.faint = element("p", { class: "faint", hidden: true }, element("span", { class: "note" }, FAINT), this.darken);
-    this.drawn = element("p", { class: "drawn" });
-    this.readout = element("div", { class: "readout", "aria-atomic": "true" }); // any change of it is said as a whole
     detail.append(element("footer", {}, this.faint, this.drawn, this.readout));
 
     this.section.append(this.coming, element("div", { class: "frame" }, this.overview, detail));
-    this.tooltip = new Tooltip(this.section);
     root.append(this.section);
     // What stands above may come and go without new data: lecture mode, a note, a line that wraps.
     this.moved = perFrame(() => this.fitAgain());

@@ -14,13 +14,8 @@ export type CellSteps = ReturnType<Attention["cell"]>;
 const INLINE = { products: 3, numbers: 2 }; // as many as fit a line or two of a narrow column
 
 export class Chain {
-  products: Folded;
-  vectors: Folded;
-
-  constructor() {
-    this.products = new Folded("scores");
-    this.vectors = new Folded("head_outputs");
-  }
+  products: Folded = new Folded("scores");
+  vectors: Folded = new Folded("head_outputs");
 
   /** The lines of a cell. That of the page's step is marked, and those that are still to come are dimmed. */
   lines({ attention, step, steps }: Pick<Inspected, "attention" | "step" | "steps">, q: number, k: number): Child[] {

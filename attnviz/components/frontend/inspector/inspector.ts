@@ -34,18 +34,18 @@ export class Inspector {
   onPin;
   onLit;
   /** what a word names, in place of the pointer */
-  named: Target | null;
-  pin: Pair;
-  hovered: Cell | null;
+  named: Target | null = null;
+  pin: Pair = NOTHING;
+  hovered: Cell | null = null;
   /** the cell whose click pinned what is pinned */
-  clicked: Cell | null;
-  asked: boolean;
-  inspected: Inspected | null;
+  clicked: Cell | null = null;
+  asked = false; // whether a cell was clicked, and not closed since
+  inspected: Inspected | null = null;
   /** whether the arithmetic of what is shown has still to come */
-  isWaiting: boolean;
-  theme: Theme;
-  overlay: Overlay;
-  draw: FrameTask;
+  isWaiting = false;
+  theme: Theme = "light";
+  overlay = new Overlay();
+  draw: FrameTask = perFrame(() => this.drawNow());
   view: View;
   sheet: Sheet;
   picture: Picture;
@@ -70,16 +70,6 @@ export class Inspector {
   ) {
     this.onPin = onPin;
     this.onLit = onLit;
-    this.named = null;
-    this.pin = NOTHING;
-    this.hovered = null;
-    this.clicked = null;
-    this.asked = false; // whether a cell was clicked, and not closed since
-    this.inspected = null;
-    this.isWaiting = false;
-    this.theme = "light";
-    this.overlay = new Overlay();
-    this.draw = perFrame(() => this.drawNow());
     this.view = new View(root, {
       onPin: (pin) => this.setPin(pin),
       onUnpin: () => this.unpin(),

@@ -6,13 +6,11 @@ import type { PanelSpec, PictureSpec } from "../core/document.ts";
 import type { HeadMatrices } from "../walk/matrices.ts";
 
 export class LargestGap {
-  at: Cell | null;
-  root: HTMLButtonElement;
+  at: Cell | null = null;
+  root = element("button", { type: "button", class: "largest-gap", hidden: true }, "Show where it is largest");
 
   /** @param inspector follows the cell */
   constructor(above: HTMLElement, inspector: Inspector) {
-    this.at = null;
-    this.root = element("button", { type: "button", class: "largest-gap", hidden: true }, "Show where it is largest");
     for (const name of ["pointerenter", "focus"]) this.root.addEventListener(name, () => inspector.point(this.at));
     for (const name of ["pointerleave", "blur"]) this.root.addEventListener(name, () => inspector.point(null));
     this.root.addEventListener("click", () => this.at && inspector.click(this.at));

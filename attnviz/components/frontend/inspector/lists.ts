@@ -8,17 +8,14 @@ import type { Child } from "../core/template.ts";
 /** A summary that unfolds. A closed list costs nothing while the pointer moves: it is written while it is open. */
 export class Folded {
   root: HTMLDetailsElement;
-  summary: string;
-  content: () => Child[];
+  summary = "";
+  content: () => Child[] = () => [];
   /** what was written when it was open last */
-  written: Child[];
+  written: Child[] = [];
 
   /** @param line that it belongs to, in data-terms */
   constructor(line: string) {
     this.root = element("details", { dataset: { terms: line } });
-    this.summary = "";
-    this.content = () => [];
-    this.written = [];
     this.root.addEventListener("toggle", () => this.write());
   }
 

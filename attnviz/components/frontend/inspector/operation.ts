@@ -17,11 +17,7 @@ export type CellInputs = { at: Cell; inputs: DrawnPanel[] };
 export type Worked = { lines: Child[]; value: number };
 
 export class Operation {
-  squares: Folded;
-
-  constructor() {
-    this.squares = new Folded("variance");
-  }
+  squares: Folded = new Folded("variance");
 
   /** How a cell is made of matrices that are drawn; null if that is not known. */
   worked({ at, panels, made }: { at: Cell; panels: DrawnPanel[]; made: ProductOf | OperationOf | undefined }) {

@@ -23,15 +23,9 @@ export function colourOf(name: string) {
 }
 
 export class Product {
-  terms: Folded;
-  sums: Folded;
-  operation: Operation;
-
-  constructor() {
-    this.terms = new Folded("product");
-    this.sums = new Folded("mean");
-    this.operation = new Operation();
-  }
+  terms: Folded = new Folded("product");
+  sums: Folded = new Folded("mean");
+  operation = new Operation();
 
   /** What is written of `at`, a cell of `panel`; `labels(kind, i)` names an index. */
   lines({

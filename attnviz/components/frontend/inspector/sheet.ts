@@ -26,9 +26,7 @@ export class Sheet {
       const own = inside instanceof ShadowRoot ? inside.host : section;
       if (target instanceof Element && !own.contains(target) && target.closest("button, a")) onLeave();
     };
-    const close = element("button", { type: "button", class: "close", "aria-label": "Close" }, "✕");
-    close.addEventListener("click", onClose);
-    section.append(close);
+    section.append(element("button", { type: "button", class: "close", "aria-label": "Close", onclick: onClose }, "✕"));
   }
 
   get isOpen() {

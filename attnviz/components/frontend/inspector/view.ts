@@ -1,11 +1,10 @@
 // What the inspector shows: a title, the arithmetic of one cell, and the fields of the pinned one.
 
-import { sumOf } from "../core/arithmetic.ts";
+import { strongestOf, sumOf } from "../core/arithmetic.ts";
 import { element, focused, screenReaderOnly } from "../core/dom.ts";
 import { cellName, number, weightText } from "../core/format.ts";
 import { NOTHING } from "../core/pin.ts";
 import { result, span, template, write } from "../core/template.ts";
-import { strongestOf } from "../heads/values.ts";
 import { Chain } from "./chain.ts";
 import { meaningOf } from "./meaning.ts";
 import { Product, colourOf } from "./product.ts";
@@ -29,24 +28,18 @@ interface Shown {
 
 export class View {
   on;
-  pin: Pair;
-  inspected: Inspected | null;
+  pin: Pair = NOTHING;
+  inspected: Inspected | null = null;
   shown: Shown;
-  windowSize: string;
-  chain: Chain;
-  product: Product;
-  live: HTMLParagraphElement;
+  windowSize = "";
+  chain = new Chain();
+  product = new Product();
+  live: HTMLParagraphElement = screenReaderOnly({ "aria-live": "polite" });
   section: HTMLElement;
 
   constructor(root: Element | ShadowRoot, on: { onPin: (pin: Pair) => void; onUnpin: () => void }) {
     this.on = on;
-    this.pin = NOTHING;
-    this.inspected = null;
     this.shown = hint(HINT);
-    this.windowSize = "";
-    this.chain = new Chain();
-    this.product = new Product();
-    this.live = screenReaderOnly({ "aria-live": "polite" });
     // The style sheet makes it visible, so nothing is seen before it has come.
     const looks = { class: "inspector", "aria-label": "Arithmetic of one cell", style: "visibility: hidden" };
     this.section = element("section", looks);

@@ -142,24 +142,22 @@ export class Choice {
 
 /** Lines in typed arrays. `order` lists them from the darkest level to the palest, those of one head together. */
 export class Bundle {
-  length: number;
+  length = 0;
   heads: number;
   scale: Scale;
   head: Uint16Array<ArrayBuffer>;
   query: Uint32Array<ArrayBuffer>;
   key: Uint32Array<ArrayBuffer>;
   level: Uint8Array<ArrayBuffer>;
-  sorted: Uint32Array | null;
+  sorted: Uint32Array | null = null;
 
   constructor(most: number, heads: number, scale: Scale) {
-    this.length = 0;
     this.heads = heads;
     this.scale = scale;
     this.head = new Uint16Array(most);
     this.query = new Uint32Array(most);
     this.key = new Uint32Array(most);
     this.level = new Uint8Array(most);
-    this.sorted = null;
   }
 
   add(head: number, query: number, key: number, value: number) {

@@ -19,9 +19,9 @@ export class Input {
   point;
   walk;
   pick;
-  cursor: Token | null;
-  mouse: { clientX: number; clientY: number } | null;
-  ends: AbortController;
+  cursor: Token | null = null;
+  mouse: { clientX: number; clientY: number } | null = null;
+  ends = new AbortController();
 
   /**
    * `hit(x, y)` and `start()` give a token {side, index} or null, `layout()` what is drawn.
@@ -52,9 +52,6 @@ export class Input {
     this.point = point;
     this.walk = walk;
     this.pick = pick;
-    this.cursor = null;
-    this.mouse = null;
-    this.ends = new AbortController();
     const on = <Name extends keyof HTMLElementEventMap>(
       name: Name,
       work: (event: HTMLElementEventMap[Name]) => void,

@@ -176,7 +176,7 @@ export class Layout {
   figure: number;
   travels: number[];
   travel: number;
-  offsets: number[];
+  offsets: number[] = [0, 0];
 
   constructor(measures: Measures, { size, counts, squares, type, figure }: Room) {
     this.vertical = measures.vertical;
@@ -198,7 +198,6 @@ export class Layout {
     this.figure = figure;
     this.travels = counts.map((count) => Math.max(0, count * this.pitch + this.overhang - this.window.length));
     this.travel = Math.max(...this.travels);
-    this.offsets = [0, 0];
   }
 
   /** Scrolls both sides; of two unequal sides, each comes to its end when the other does. */

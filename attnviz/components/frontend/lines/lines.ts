@@ -24,22 +24,33 @@ const NOTHING: Pair = { q: null, k: null };
 export class Lines {
   onPoint;
   onPin;
-  state: LinesState;
+  state: LinesState = {
+    queryLabels: [],
+    keyLabels: [],
+    heads: [],
+    low: 0,
+    high: 1,
+    direction: "vertical",
+    beside: null,
+    threshold: 0,
+    strongest: 0,
+    theme: "light",
+  };
   /** null while there is no room */
-  layout: Layout | null;
-  pointed: Token | null;
-  font: string;
-  widthOf: WidthOf;
-  short: (side: number, i: number) => string;
-  choice: Choice;
+  layout: Layout | null = null;
+  pointed: Token | null = null;
+  font = "sans-serif";
+  widthOf: WidthOf = () => 0;
+  short: (side: number, i: number) => string = () => "";
+  choice = new Choice([], this.state);
   lines;
-  changed;
-  surface: Surface;
-  painter: LinesPainter;
+  changed = { choice: true, layout: true, back: true, front: true, said: true, pin: true };
+  surface = new Surface();
+  painter = new LinesPainter(this.surface);
   element: HTMLDivElement;
-  ask: FrameTask;
-  sizes: ResizeObserver;
-  ends: AbortController;
+  ask: FrameTask = perFrame(() => this.draw());
+  sizes: ResizeObserver = new ResizeObserver(() => this.resized());
+  ends = new AbortController();
   input: Input;
   waiting?: number;
 
@@ -52,36 +63,12 @@ export class Lines {
   ) {
     this.onPoint = onPoint;
     this.onPin = onPin;
-    this.state = {
-      queryLabels: [],
-      keyLabels: [],
-      heads: [],
-      low: 0,
-      high: 1,
-      direction: "vertical",
-      beside: null,
-      threshold: 0,
-      strongest: 0,
-      theme: "light",
-    };
-    this.layout = null;
-    this.pointed = null;
-    this.font = "sans-serif";
-    this.widthOf = () => 0;
-    this.short = () => "";
-    this.choice = new Choice([], this.state);
     this.lines = this.choice.lines();
-    this.changed = { choice: true, layout: true, back: true, front: true, said: true, pin: true };
-    this.surface = new Surface();
-    this.painter = new LinesPainter(this.surface);
     this.element = this.surface.element;
     this.element.attnvizPicture = linesPicture(this);
     this.element.addEventListener("scroll", () => this.scroll());
     root.append(this.element);
-    this.ask = perFrame(() => this.draw());
-    this.sizes = new ResizeObserver(() => this.resized());
     this.sizes.observe(this.element);
-    this.ends = new AbortController();
     document.fonts?.addEventListener("loadingdone", () => this.change("layout"), { signal: this.ends.signal });
     onDensity(() => this.change("layout"), this.ends.signal);
     this.input = new Input(this.element, {

@@ -24,14 +24,12 @@ const NEXT = 1500; // in each frame after that
 export class LinesPainter {
   surface;
   /** all lines */
-  strokes: Strokes | null;
+  strokes: Strokes | null = null;
   /** the lines of the tokens that are meant */
-  lit: Strokes | null;
+  lit: Strokes | null = null;
 
   constructor(surface: Surface) {
     this.surface = surface;
-    this.strokes = null;
-    this.lit = null;
   }
 
   /**

@@ -23,13 +23,13 @@ export class Strokes {
   layout;
   colours: string[];
   density: number;
-  next: number;
+  next = 0;
   ends: Float64Array<ArrayBuffer>[];
   shifts: number[];
   perLevel: Uint32Array<ArrayBuffer>;
   shown: Uint32Array<ArrayBuffer>;
-  inside: number;
-  count: number;
+  inside = 0; // how many have both
+  count = 0;
   thin: number;
   wideFrom: number;
 
@@ -49,13 +49,10 @@ export class Strokes {
     this.layout = layout;
     this.colours = colours;
     this.density = density;
-    this.next = 0;
     this.ends = [0, 1].map((side) => Float64Array.from({ length: layout.counts[side] }, (_, i) => layout.at(side, i)));
     this.shifts = colours.map((_, h) => layout.spread(h, colours.length));
     this.perLevel = new Uint32Array(LEVELS + 1);
     this.shown = new Uint32Array(lines.length); // those with both ends in view, then those with one
-    this.inside = 0; // how many have both
-    this.count = 0;
     this.collect();
     this.thin = density > 1 && this.count > FEW ? 1 / density : 1;
     this.wideFrom = wideFrom(this.perLevel);

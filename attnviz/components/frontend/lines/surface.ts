@@ -10,20 +10,19 @@ export class Surface {
   faint: HTMLCanvasElement;
   dark: HTMLCanvasElement;
   front: HTMLCanvasElement;
-  whole: Whole;
+  whole = new Whole();
   pane: HTMLDivElement;
   track: HTMLDivElement;
-  status: HTMLParagraphElement;
+  status: HTMLParagraphElement = screenReaderOnly({ role: "status", "aria-live": "polite" });
   element: HTMLDivElement;
-  density: number;
-  vertical: boolean;
+  density = 1;
+  vertical = true;
 
   constructor() {
     const canvas = () => element("canvas", { "aria-hidden": "true", style: FILL });
     this.faint = canvas();
     this.dark = canvas();
     this.front = canvas();
-    this.whole = new Whole();
     this.pane = element(
       "div",
       { style: "position: sticky; top: 0; left: 0; overflow: hidden" },
@@ -33,7 +32,6 @@ export class Surface {
       this.whole.element,
     );
     this.track = element("div", {}, this.pane);
-    this.status = screenReaderOnly({ role: "status", "aria-live": "polite" });
     this.element = element(
       "div",
       {
@@ -46,8 +44,6 @@ export class Surface {
       this.track,
       this.status,
     );
-    this.density = 1;
-    this.vertical = true;
   }
 
   /** How large the element is on the page, in px; nothing where it is not to be seen. */

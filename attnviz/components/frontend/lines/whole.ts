@@ -8,11 +8,7 @@ const STYLE = `position: absolute; box-sizing: border-box; max-height: 60%; over
   padding: 4px 8px; border: 1px solid; border-radius: 4px; pointer-events: none; unicode-bidi: isolate`;
 
 export class Whole {
-  element: HTMLDivElement;
-
-  constructor() {
-    this.element = element("div", { "aria-hidden": "true", hidden: true, style: STYLE });
-  }
+  element = element("div", { "aria-hidden": "true", hidden: true, style: STYLE });
 
   /** Shows a text beside a token, or with null nothing. */
   show(

@@ -16,13 +16,13 @@ export class Marks {
   onName;
   onPin;
   /** under the pointer, or with the focus of the keyboard */
-  pointed: HTMLElement | null;
+  pointed: HTMLElement | null = null;
   /** clicked, of what can't be pinned */
-  held: HTMLElement | null;
-  lit: LitNow;
-  items: ItemLight;
-  ends: AbortController;
-  light: FrameTask;
+  held: HTMLElement | null = null;
+  lit: LitNow = DARK;
+  items = new ItemLight();
+  ends = new AbortController();
+  light: FrameTask = perFrame(() => this.lightNow());
   watcher: MutationObserver;
 
   /**
@@ -54,17 +54,11 @@ export class Marks {
     this.onHead = onHead;
     this.onStep = onStep;
     this.isOfPage = isOfPage;
-    this.items = new ItemLight();
     this.inside = inside;
     this.onName = onName;
     this.onPin = onPin;
-    this.pointed = null;
-    this.held = null;
-    this.lit = DARK;
-    this.ends = new AbortController();
     for (const place of inside) this.follow(place);
     this.listen(inside.at(-1) as Document | HTMLElement);
-    this.light = perFrame(() => this.lightNow());
     // A sentence of the page may come later than the picture, or be put anew.
     this.watcher = new MutationObserver(this.light);
     if (inside.includes(document)) this.watcher.observe(document.body, { childList: true, subtree: true });

@@ -27,54 +27,42 @@ interface At {
 const NOTHING: At = { panel: "", q: null, k: null };
 
 class Matrix {
-  header: MatrixHeader | null;
-  panels: Panel[];
+  header: MatrixHeader | null = null;
+  panels: Panel[] = [];
   updates;
   hovered: At;
   /** what a word of a lesson names */
-  named: Target | null;
-  pin: At;
-  section: HTMLElement;
-  frame: HTMLDivElement;
-  line: HTMLParagraphElement;
-  announcement: HTMLParagraphElement;
-  board: Board;
-  focus: Focus;
-  sizes: ResizeObserver;
+  named: Target | null = null;
+  pin: At = NOTHING;
+  section: HTMLElement = element("section", { class: "matrix" });
+  frame = element("div", { class: "frame" });
+  line = element("p", { class: "line" });
+  announcement: HTMLParagraphElement = screenReaderOnly({ role: "status" });
+  board = new Board(this.frame, {
+    onPoint: (at) => {
+      this.hovered = at ? { panel: at.panel, q: at.i, k: at.j } : NOTHING;
+      this.draw();
+    },
+    onClick: ({ panel, i, j }) => this.click({ panel, q: i, k: j }),
+  });
+  focus = new Focus(this.board, (name) => this.setFocus(name));
+  sizes: ResizeObserver = new ResizeObserver(() => this.arrange());
   marks: Marks;
-  ends: AbortController;
+  ends = new AbortController();
 
   constructor(root: HTMLElement, host: Host) {
-    this.header = null;
-    this.panels = [];
     this.updates = new PendingUpdates<{ chosen: string; row: number | null }>(host, { chosen: "", row: null });
     this.hovered = NOTHING;
-    this.named = null;
-    this.pin = NOTHING;
-    this.section = element("section", { class: "matrix" });
-    this.frame = element("div", { class: "frame" });
-    this.line = element("p", { class: "line" });
-    this.announcement = screenReaderOnly({ role: "status" });
     this.section.append(this.frame, this.line, this.announcement);
     root.append(this.section);
     this.line.attnvizPinned = () => this.reading(this.pin);
-    this.board = new Board(this.frame, {
-      onPoint: (at) => {
-        this.hovered = at ? { panel: at.panel, q: at.i, k: at.j } : NOTHING;
-        this.draw();
-      },
-      onClick: ({ panel, i, j }) => this.click({ panel, q: i, k: j }),
-    });
-    this.focus = new Focus(this.board, (name) => this.setFocus(name));
     this.marks = new Marks([document], {
       onName: (target) => this.nameTarget(target),
       onPin: ({ row: q, column: k }) => this.setPin({ ...this.first(), q, k }),
       onHead: ([q, k]) => this.choose({ ...this.first(), q, k }),
     });
-    this.ends = new AbortController();
     this.updates.followLeaving(this.ends.signal);
     this.board.element.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
-    this.sizes = new ResizeObserver(() => this.arrange());
     this.sizes.observe(this.section);
   }
 

@@ -9,11 +9,10 @@ import { afterSteps } from "../training/words.ts";
 const ABOVE = 1.5; // where the axis ends, as a multiple of the loss of a model that knows nothing: some diverge
 
 export class Chart {
-  room: HTMLDivElement;
+  room = element("div", { class: "chart-room" });
   curves: Curves;
 
   constructor(onStep: (step: number) => void) {
-    this.room = element("div", { class: "chart-room" });
     this.curves = new Curves(this.room, "losses", onStep);
   }
 

@@ -23,16 +23,14 @@ export class Loss {
   room: HTMLElement;
   latest: Latest;
   on;
-  given: LossProps | null;
-  key: string;
+  given: LossProps | null = null;
+  key = "";
   pairs: PairBoard;
 
   constructor(room: HTMLElement, source: Source, on: { pin: (at: Pair) => void }) {
     this.room = room;
     this.latest = new Latest(source, () => this.given && !room.hidden && this.update(this.given), CALM);
     this.on = on;
-    this.given = null;
-    this.key = "";
     this.pairs = new PairBoard({ point: () => this.light(), pin: on.pin });
   }
 

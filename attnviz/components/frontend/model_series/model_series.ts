@@ -10,13 +10,12 @@ import { View } from "./view.ts";
 const NAMES = Object.keys(VIEWS) as (keyof typeof VIEWS)[];
 
 class ModelSeries extends Trainings<SeriesHeader, SeriesValues, SeriesShown> {
-  rows: StageRow[];
+  rows: StageRow[] = [];
   view: View;
 
   constructor(root: HTMLElement, host: Host) {
     const section = element("section", { class: "training model-series", "aria-label": "Models that learn a text" });
     super(root, host, section, { rung: "", text_view: "ladder", cut: "blocks" });
-    this.rows = [];
     this.view = new View(this.section, this.store, this.scrubber, this.updates.source, {
       ...this.on,
       choose: (stage) => this.change({ rung: stage, watch: "", pin: NOTHING }),

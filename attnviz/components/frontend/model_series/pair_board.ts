@@ -11,16 +11,14 @@ interface Acts {
 }
 
 export class PairBoard {
-  room: HTMLDivElement;
+  room = element("div", { class: "large" });
   board: Board;
   hovered: Pair;
   /** what a word of a lesson names */
-  named: Target | null;
+  named: Target | null = null;
 
   constructor({ point, pin }: Acts) {
-    this.room = element("div", { class: "large" });
     this.hovered = NOTHING;
-    this.named = null;
     this.board = new Board(this.room, {
       onPoint: (at) => {
         this.hovered = { q: at?.i ?? null, k: at?.j ?? null };

@@ -33,9 +33,9 @@ export class Pairs {
   room: HTMLElement;
   counts: Latest;
   learned: Latest;
-  given: PairsProps | null;
-  about: string;
-  key: string;
+  given: PairsProps | null = null;
+  about = "";
+  key = "";
   pairs: PairBoard;
 
   constructor(room: HTMLElement, source: Source, on: { pin: (at: Pair) => void }) {
@@ -43,8 +43,6 @@ export class Pairs {
     const redraw = () => this.given && !this.room.hidden && this.update(this.given);
     this.counts = new Latest(source, redraw, CALM);
     this.learned = new Latest(source, redraw, CALM);
-    this.given = null;
-    this.about = this.key = "";
     this.pairs = new PairBoard({ point: () => this.light(), pin: on.pin });
   }
 

@@ -14,14 +14,12 @@ type SampleProps = Pick<SeriesProps, "row" | "step" | "header">;
 export class Sample {
   room: HTMLElement;
   /** by address */
-  known: Map<string, string>;
-  given: SampleProps | null;
+  known = new Map<string, string>();
+  given: SampleProps | null = null;
   files: Files<Arrays>;
 
   constructor(room: HTMLElement, source: Source) {
     this.room = room;
-    this.known = new Map();
-    this.given = null;
     this.files = new Files((address) => fetchArrays(address, source), {
       onCome: (address, arrays) => this.take(address, arrays),
       onFail: () => this.write(),

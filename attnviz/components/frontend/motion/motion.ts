@@ -1,11 +1,9 @@
-// Plays the step that a board shows, in the bar under it. At rest the board shows the whole picture; nothing runs.
+// Plays the step that a board shows, in the bar under it. At rest the board shows the whole picture; nothing runs. What
+// computes and paints motions is fetched with the first step.
 
 import { perFrame } from "../core/dom.ts";
 import { NOTHING as NO_PIN, samePin } from "../core/pin.ts";
-import { animationOf } from "./animation.ts";
-import { motionAt } from "./moment.ts";
 import { Player } from "./player.ts";
-import { timelineOf } from "./timeline.ts";
 import type { Board } from "../board/board.ts";
 
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
@@ -17,27 +15,24 @@ export type Shown = { header: StageHeader; example: Pair };
 
 export class Motion {
   board;
-  t: number;
-  isPlaying: boolean;
-  last: number;
+  t = 1;
+  isPlaying = false;
+  last = 0; // ms
   /** what is on the board; null where it is not played */
-  shown: Shown | null;
-  made: { of: Shown; timeline: Timeline | null } | null;
+  shown: Shown | null = null;
+  made: { of: Shown; timeline: Timeline | null } | null = null;
+  /** null until they are here */
+  scripts: Pick<typeof import("./motions.ts"), "animationOf" | "motionAt" | "timelineOf"> | null = null;
+  fetching: Promise<void> | null = null;
   player: Player;
-  tick: FrameTask;
+  tick: FrameTask = perFrame(() => this.advance());
 
   constructor(root: HTMLElement, board: Board) {
     this.board = board;
-    this.t = 1;
-    this.isPlaying = false;
-    this.last = 0; // ms
-    this.shown = null;
-    this.made = null;
     this.player = new Player(root, {
       onAct: (name) => this.act(name),
       onSeek: (t) => this.seek(STILL.matches ? this.nearest(t) : t),
     });
-    this.tick = perFrame(() => this.advance());
     if (board.element.attnvizPicture) board.element.attnvizPicture.animation = (looks) => this.animation(looks);
   }
 
@@ -48,10 +43,41 @@ export class Motion {
   follow(header: StageHeader | null, pin: Pair = NO_PIN) {
     if (header?.step !== this.shown?.header.step) this.rest();
     this.shown = header && { header, example: exampleOf(header, pin) };
-    this.player.root.hidden = !this.timeline;
-    this.board.element.toggleAttribute("data-plays", Boolean(this.timeline));
+    if (header) void this.fetch();
+    this.offer();
     if (this.t < 1) this.paint();
     else this.say();
+  }
+
+  /** Shows the bar where there is something to play, and keeps its room until that is known: one matrix is read off. */
+  offer() {
+    const { root } = this.player;
+    const mayPlay = this.isComing && this.shown !== null && this.shown.header.panels.length > 1;
+    root.hidden = !this.timeline && !mayPlay;
+    root.ariaBusy = this.isComing ? "true" : null;
+    this.board.element.toggleAttribute("data-plays", Boolean(this.timeline));
+  }
+
+  /** Fetches the scripts, once; where they do not come, the next step tries again. */
+  async fetch() {
+    this.fetching ??= import("./motions.ts").then(
+      ({ animationOf, motionAt, timelineOf }) => {
+        this.scripts = { animationOf, motionAt, timelineOf };
+        this.offer();
+        if (this.t < 1) this.paint(); // the slider was moved meanwhile
+      },
+      () => {
+        this.fetching = null;
+        this.rest();
+        this.offer();
+        this.say();
+      },
+    );
+    await this.fetching;
+  }
+
+  get isComing() {
+    return this.fetching !== null && this.scripts === null;
   }
 
   setPin(pin: Pair) {
@@ -62,13 +88,13 @@ export class Motion {
 
   /** Made when it is first needed. */
   get timeline() {
-    const { shown } = this;
-    if (!shown) return null;
+    const { shown, scripts } = this;
+    if (!shown || !scripts) return null;
     if (this.made?.of !== shown) {
       const { header, example } = shown;
       this.made = {
         of: shown,
-        timeline: timelineOf({
+        timeline: scripts.timelineOf({
           ...{ step: header.step, picture: header, example },
           ...{ scale: header.scale ?? 1, hidden: header.hidden ?? -Infinity },
         }),
@@ -87,7 +113,13 @@ export class Motion {
 
   /** Does what a button or a key asks for; says whether there is something to play. */
   act(name: string) {
-    if (!this.timeline || !ACTS[name]) return false;
+    if (!ACTS[name]) return false;
+    if (this.shown && this.isComing) {
+      const { step } = this.shown.header;
+      void this.fetch().then(() => this.shown?.header.step === step && this.act(name));
+      return true;
+    }
+    if (!this.timeline) return false;
     ACTS[name](this);
     return true;
   }
@@ -138,10 +170,10 @@ export class Motion {
 
   /** Paints this moment; the end is the picture itself. */
   paint() {
-    const { board, timeline, shown } = this;
+    const { board, timeline, shown, scripts } = this;
     const frame = this.t < 1 && timeline && shown ? timeline.at(this.t) : null;
     const wasMoving = board.motion !== null;
-    board.motion = frame && shown && motionAt(frame, shown.header);
+    board.motion = frame && shown && scripts && scripts.motionAt(frame, shown.header);
     board.element.toggleAttribute("data-moving", Boolean(frame));
     // The inspector need not look at each frame, for no matrix moves.
     if (!board.changing) board.drawNow({ isQuiet: wasMoving && Boolean(frame) });
@@ -154,13 +186,14 @@ export class Motion {
 
   /** The motion as pictures, for a file; null where there is none. */
   animation(looks: { theme: Theme; title: string }) {
-    const { shown, timeline, board } = this;
-    if (!shown || !timeline) return null;
-    return animationOf(board.element, { header: shown.header, timeline, ...looks });
+    const { shown, timeline, board, scripts } = this;
+    if (!shown || !timeline || !scripts) return null;
+    return scripts.animationOf(board.element, { header: shown.header, timeline, ...looks });
   }
 
   destroy() {
     this.rest();
+    this.shown = null; // what comes late finds nothing to play
     this.player.root.remove();
   }
 }

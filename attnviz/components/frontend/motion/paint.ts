@@ -24,8 +24,16 @@ const HALO = 2; // px of the canvas's colour around an outline
 export type ImageOf = (place: Place) => HTMLCanvasElement;
 export type Painting = { pen: BoardPen; byName: Map<string, Place>; imageOf: ImageOf; strip: Strip | null };
 
+/** One moment of a step, as a board paints it. */
+export function motionAt(frame: Frame, picture: BoardPicture): BoardMotion {
+  return {
+    places: (places) => placesAt(frame, places),
+    paint: (pen, places, imageOf) => paintFrame(pen, frame, { places, picture, imageOf }),
+  };
+}
+
 /** The matrices as they stand at this moment. */
-export function placesAt({ blank, stands, turn: turning }: Frame, places: Place[]): Place[] {
+function placesAt({ blank, stands, turn: turning }: Frame, places: Place[]): Place[] {
   return places.map((place) => {
     const { name, shape } = place.panel;
     if (turning?.over === name && turning.along < 1) return { ...place, alpha: 0 };

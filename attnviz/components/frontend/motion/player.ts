@@ -36,9 +36,12 @@ export class Player {
   speed: number;
   play: HTMLButtonElement;
   slider: HTMLInputElement;
-  pace: HTMLButtonElement;
+  pace: HTMLButtonElement = button("pace", "Speed", () => {
+    this.speed = SPEEDS[(SPEEDS.indexOf(this.speed) + 1) % SPEEDS.length];
+    this.pace.textContent = `${this.speed}×`;
+  });
   says: HTMLParagraphElement;
-  said: string;
+  said = "";
   root: HTMLDivElement;
 
   constructor(
@@ -49,16 +52,11 @@ export class Player {
     this.words = words;
     this.speed = 1;
     this.play = button("play", words.play, () => onAct("play"));
-    const range = { min: 0, max: STEPS, value: STEPS, "aria-label": words.position };
+    const oninput = () => onSeek(Number(this.slider.value) / STEPS);
+    const range = { min: 0, max: STEPS, value: STEPS, "aria-label": words.position, oninput };
     this.slider = element("input", { type: "range", ...range });
-    this.slider.addEventListener("input", () => onSeek(Number(this.slider.value) / STEPS));
-    this.pace = button("pace", "Speed", () => {
-      this.speed = SPEEDS[(SPEEDS.indexOf(this.speed) + 1) % SPEEDS.length];
-      this.pace.textContent = `${this.speed}×`;
-    });
     this.pace.textContent = "1×";
     this.says = element("p", { class: "says", ...(words.isRead && { role: "status" }) });
-    this.said = "";
     this.root = element(
       "div",
       { class: "player", role: "group", "aria-label": words.label, hidden: true },
@@ -102,8 +100,5 @@ export class Player {
   }
 }
 
-function button(className: string, title: string, act: () => void) {
-  const made = element("button", { type: "button", class: className, title, "aria-label": title });
-  made.addEventListener("click", act);
-  return made;
-}
+const button = (className: string, title: string, onclick: () => void) =>
+  element("button", { type: "button", class: className, title, "aria-label": title, onclick });

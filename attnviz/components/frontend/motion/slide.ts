@@ -5,7 +5,7 @@ import { Board } from "../board/board.ts";
 import { element } from "../core/dom.ts";
 import { INK } from "../core/colours.ts";
 import { HEADING, PAPER } from "../core/constants.ts";
-import { motionAt } from "./moment.ts";
+import { motionAt } from "./paint.ts";
 
 const SIZE = { width: 1280, height: 720 }; // px: 16:9
 const SCALE = 4 / 3; // of the type, for it is read from far
@@ -28,8 +28,8 @@ export class Slide {
   room: Size;
   place: HTMLElement;
   board: Board;
-  header: StageHeader | null;
-  canvas: HTMLCanvasElement;
+  header: StageHeader | null = null;
+  canvas = element("canvas", SIZE);
   context: CanvasRenderingContext2D;
 
   /**
@@ -48,8 +48,6 @@ export class Slide {
     this.board = new Board(this.place);
     this.board.theme = theme;
     this.board.font = getComputedStyle(this.place).fontFamily || "sans-serif";
-    this.header = null;
-    this.canvas = element("canvas", SIZE);
     this.context = this.canvas.getContext("2d", { willReadFrequently: true }) as CanvasRenderingContext2D;
   }
 
@@ -103,6 +101,22 @@ export class Slide {
     this.board.destroy();
     this.place.remove();
   }
+}
+
+/**
+ * The motion of a step on a slide, and below it what is being computed.
+ * @param host the board's, whose font the slide has
+ */
+export function animationOf(
+  host: HTMLElement,
+  { header, timeline, theme, title }: { header: StageHeader; timeline: Timeline; theme: Theme; title: string },
+): PageAnimation {
+  const slide = new Slide(host, { theme, hasTitle: Boolean(title), lines: 1 });
+  slide.take(header);
+  return animated(slide, timeline.ms, (t) => {
+    const frame = t < 1 ? timeline.at(t) : null;
+    slide.draw(frame, { title, says: frame?.says ?? [] });
+  });
 }
 
 /** What plays on a slide: `paint` draws a moment, from 0 to 1. */

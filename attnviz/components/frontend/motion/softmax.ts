@@ -34,7 +34,7 @@ class SoftmaxMotion {
   rows: number;
   columns: number;
   row: number;
-  known: Map<number, Softmax>;
+  known = new Map<number, Softmax>();
 
   /** @param hidden what a hidden cell holds */
   constructor(
@@ -51,7 +51,6 @@ class SoftmaxMotion {
     this.rows = weights.shape[0];
     this.columns = weights.shape[1];
     this.row = Math.min(q ?? 0, this.rows - 1);
-    this.known = new Map();
   }
 
   /** A masked score. */

@@ -11,25 +11,21 @@ export const bytesOf = ({ buffer, byteOffset, byteLength }: DataView) =>
   new Uint8Array((buffer as ArrayBuffer).slice(byteOffset, byteOffset + byteLength));
 
 export class NotebookHost implements Host {
-  server: string;
+  server = "";
   model: WidgetModel;
   /** of the traits that say what is chosen */
   names: readonly string[];
   /** files that came with the widget */
   here: Record<string, DataView<ArrayBuffer>>;
-  waiting: Map<string, { done: (bytes: Uint8Array<ArrayBuffer>) => void; fail: (error: Error) => void }>;
+  waiting = new Map<string, { done: (bytes: Uint8Array<ArrayBuffer>) => void; fail: (error: Error) => void }>();
   /** ends what listens to the model */
-  ends: (() => void)[];
-  isSending: boolean;
+  ends: (() => void)[] = [];
+  isSending = false;
 
   constructor(model: WidgetModel, names: readonly string[], here: Record<string, DataView<ArrayBuffer>> = {}) {
-    this.server = "";
     this.model = model;
     this.names = names;
     this.here = here;
-    this.waiting = new Map();
-    this.ends = [];
-    this.isSending = false;
     this.listen("msg:custom", (answer, buffers) => this.answer(answer, buffers));
   }
 

@@ -6,22 +6,17 @@ import { element } from "../core/dom.ts";
 const JUPYTER_LIGHT = "data-jp-theme-light";
 
 export class Place {
-  onTheme;
-  root: HTMLDivElement;
-  host: HTMLDivElement;
-  ends: AbortController;
-  themes: MutationObserver;
+  onTheme = () => {};
+  root = element("div", { class: "attnviz-standalone attnviz-notebook" });
+  host = element("div");
+  ends = new AbortController();
+  themes: MutationObserver = new MutationObserver(() => this.setTheme());
 
   constructor(el: HTMLElement, styles: string) {
-    this.onTheme = () => {};
-    this.root = element("div", { class: "attnviz-standalone attnviz-notebook" });
-    this.host = element("div");
     this.host.attachShadow({ mode: "open" }).append(element("style", {}, styles), this.root);
     el.append(this.host);
-    this.ends = new AbortController();
     const { signal } = this.ends;
     window.addEventListener("keydown", (event) => this.keepFromNotebook(event), { signal, capture: true });
-    this.themes = new MutationObserver(() => this.setTheme());
     this.themes.observe(document.body, { attributeFilter: [JUPYTER_LIGHT] });
     this.setTheme();
   }

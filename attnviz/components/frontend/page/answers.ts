@@ -40,7 +40,7 @@ function hear() {
 
 export class Answers {
   onChange;
-  state: State;
+  state: State = "answered";
   /** what the fields said when the last message was sent before a run began, or after that run */
   known: Fields;
   /** what they said when the last one was sent */
@@ -48,19 +48,14 @@ export class Answers {
   /** from the first message without an answer */
   timer: number | undefined;
   /** whether a message waits for an answer */
-  isSent: boolean;
+  isSent = false;
   /** from the end of a run */
   settling: number | undefined;
-  ends: AbortController;
+  ends = new AbortController();
 
   constructor(onChange: (state: State) => void) {
     this.onChange = onChange;
-    this.state = "answered";
     this.known = this.asked = fields();
-    this.timer = undefined;
-    this.isSent = false;
-    this.settling = undefined;
-    this.ends = new AbortController();
     watching.add(this);
     hear();
     const options = { capture: true, signal: this.ends.signal };

@@ -8,11 +8,10 @@ export type SetTriggerValue = (name: string, value: unknown) => void;
 export class AppHost implements Host {
   server: string;
   /** of the last call of Streamlit's */
-  setTriggerValue: SetTriggerValue;
+  setTriggerValue: SetTriggerValue = () => {};
 
   constructor(server: string) {
     this.server = server;
-    this.setTriggerValue = () => {};
   }
 
   request(digest: string) {

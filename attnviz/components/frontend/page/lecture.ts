@@ -7,6 +7,7 @@ import { element, setText, span, theme } from "../core/dom.ts";
 import { Hall } from "../core/hall.ts";
 import { ACT, isShortcut, pressed } from "../core/keys.ts";
 import { nextNumber, PendingUpdates } from "../core/pending_updates.ts";
+import { keep, kept } from "../core/storage.ts";
 import { Answers } from "./answers.ts";
 import { followDrawer } from "./drawer.ts";
 import { followPopovers } from "./popovers.ts";
@@ -21,7 +22,7 @@ import type { Marks } from "../marks/marks.ts";
 import type { State } from "./answers.ts";
 
 const SCROLLS: Record<string, string> = { PageDown: "scroll_on", PageUp: "scroll_back" };
-const LESSON = "attnviz-lesson"; // where the browser keeps it
+const LESSON = "attnviz-lesson"; // under which the tab keeps it
 const OLD = "attnviz-old"; // of the page while its fields say more than the server has answered
 const TOOLS = "attnviz-tools"; // of the page while lecture mode shows Share and Export
 const LATE: Record<State, string> = {
@@ -35,37 +36,32 @@ class Keyboard {
   host: Host;
   /** actions of the server that it has not acknowledged, each with a number: it runs none twice */
   updates: PendingUpdates<{ acts: [number, string][] }>;
-  lecture: boolean;
+  lecture = false;
   /** what each key sends */
-  sends: Record<string, string>;
-  says: HTMLDivElement;
+  sends: Record<string, string> = {};
+  says = element("div", { class: "lines" });
   dialog: HTMLDialogElement;
   corner: HTMLDivElement;
   question: HTMLDialogElement;
-  late: HTMLParagraphElement;
+  late = element("p", { class: "late", role: "status" });
   section: HTMLElement;
   hall: Hall;
-  ends: AbortController;
-  answers: Answers;
+  ends = new AbortController();
+  answers: Answers = new Answers((state) => this.sayLate(state));
   /** of a lesson; null where none has been open */
-  marks: Promise<Marks> | null;
+  marks: Promise<Marks> | null = null;
 
   constructor(root: HTMLElement, host: Host) {
     oneEntryEach();
     this.host = host;
     this.updates = new PendingUpdates(host, { acts: [] });
-    this.lecture = false;
-    this.sends = {};
-    this.says = element("div", { class: "lines" });
-    const done = element("button", { type: "button", class: "close" }, "Close");
     this.dialog = element(
       "dialog",
       { "aria-labelledby": "keys-title" },
       element("h2", { id: "keys-title" }, "Keys"),
       this.says,
-      done,
+      element("button", { type: "button", class: "close", onclick: () => this.dialog.close() }, "Close"),
     );
-    done.addEventListener("click", () => this.dialog.close());
     // Keys pressed in the dialog do not reach what is behind it.
     this.dialog.addEventListener("keydown", (event) => this.inDialog(this.dialog, event));
     this.corner = element(
@@ -75,13 +71,10 @@ class Keyboard {
       this.button("✕", "Leave lecture mode (L)", "lecture"),
     );
     this.question = this.leaving();
-    this.late = element("p", { class: "late", role: "status" });
     const parts = [this.corner, this.dialog, this.question, this.late];
     this.section = element("section", { "aria-label": "Keys", style: "visibility: hidden" }, ...parts);
     root.append(this.section);
     this.hall = new Hall(this.section);
-    this.marks = null;
-    this.ends = new AbortController();
     window.addEventListener("keydown", (event) => this.key(event), { signal: this.ends.signal });
     this.updates.followLeaving(this.ends.signal);
     followDrawer(this.ends.signal);
@@ -89,7 +82,6 @@ class Keyboard {
     followPopovers(this.ends.signal);
     followWarnings(this.ends.signal);
     followHints(this.ends.signal);
-    this.answers = new Answers((state) => this.sayLate(state));
   }
 
   /** Says that the server does not answer; the style sheet of all pages fades what is old. */
@@ -100,23 +92,20 @@ class Keyboard {
 
   /** Asks before Esc, which many press for other reasons, ends the lecture. */
   leaving() {
-    const leave = element("button", { type: "button", class: "close", autofocus: true }, "Leave");
-    const stay = element("button", { type: "button", class: "close" }, "Stay");
-    const title = element("h2", { id: "leaving-title" }, "Leave lecture mode?");
-    const question = element("dialog", { class: "leaving", "aria-labelledby": title.id }, title, leave, " ", stay);
-    stay.addEventListener("click", () => question.close());
-    leave.addEventListener("click", () => {
+    const onclick = () => {
       question.close();
       this.act("lecture");
-    });
+    };
+    const leave = element("button", { type: "button", class: "close", autofocus: true, onclick }, "Leave");
+    const stay = element("button", { type: "button", class: "close", onclick: () => question.close() }, "Stay");
+    const title = element("h2", { id: "leaving-title" }, "Leave lecture mode?");
+    const question = element("dialog", { class: "leaving", "aria-labelledby": title.id }, title, leave, " ", stay);
     question.addEventListener("keydown", (event) => this.inDialog(question, event));
     return question;
   }
 
   button(text: string, title: string, act: string) {
-    const made = element("button", { type: "button", title, "aria-label": title }, text);
-    made.addEventListener("click", () => this.act(act));
-    return made;
+    return element("button", { type: "button", title, "aria-label": title, onclick: () => this.act(act) }, text);
   }
 
   update(payload: Payload<KeyboardHeader> | null) {
@@ -129,9 +118,9 @@ class Keyboard {
     if (inLesson) this.marks ??= import("./items.ts").then(({ followItems }) => followItems());
     this.updates.receive({}, acknowledged);
     this.updates.values = { acts: this.updates.values.acts.filter(([number]) => number > acknowledged) };
-    if (typeof lesson === "string") keep(lesson);
+    if (typeof lesson === "string") keep(LESSON, lesson);
     // Null asks, whether there is one or not.
-    else if (lesson === null || kept()) this.host.say("lesson", kept());
+    else if (lesson === null || kept(LESSON)) this.host.say("lesson", kept(LESSON));
     this.lecture = lecture;
     this.corner.hidden = !lecture;
     this.hall.set(lecture);
@@ -227,24 +216,6 @@ class Keyboard {
 
 /** Whether a component of the page, such as the walk, has done it. */
 const doneHere = (name: string) => !window.dispatchEvent(new CustomEvent(ACT, { detail: name, cancelable: true }));
-
-/** Keeps one's own lesson for as long as the tab is open; an empty text forgets it. */
-function keep(lesson: string) {
-  try {
-    sessionStorage.removeItem(LESSON);
-    if (lesson) sessionStorage.setItem(LESSON, lesson);
-  } catch {
-    // Forbidden or full: then nothing is kept.
-  }
-}
-
-function kept() {
-  try {
-    return sessionStorage.getItem(LESSON) ?? "";
-  } catch {
-    return "";
-  }
-}
 
 /** Brings the arrow keys to the picture, and pins its first cell where none is. */
 function pin() {

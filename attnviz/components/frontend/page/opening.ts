@@ -9,7 +9,9 @@ const SAYS = "shows what attention computes in a real BERT, down to the last num
 
 export class Opening {
   section: HTMLElement;
-  help: HTMLButtonElement;
+  help: HTMLButtonElement = button("What this is, and how to begin", "", "help", () =>
+    this.show(Boolean(this.section.hidden)),
+  );
 
   /** @param walk below it */
   constructor(walk: Walk, { server }: { server: string }) {
@@ -31,7 +33,6 @@ export class Opening {
         button("✕", "Close", "close", () => this.show(false)),
       ),
     );
-    this.help = button("What this is, and how to begin", "", "help", () => this.show(Boolean(this.section.hidden)));
     walk.element.before(this.section);
     walk.stepper.add(this.help);
     this.show(false);
@@ -61,16 +62,9 @@ export class Opening {
   }
 }
 
-function door(label: string, act: () => void) {
-  return button(label, "", "door", act);
-}
+const door = (label: string, act: () => void) => button(label, "", "door", act);
 
-function button(text: string, says: string, kind: string, act: () => void) {
-  const made = element(
-    "button",
-    { type: "button", class: kind, ...(says && { title: says, "aria-label": says }) },
-    text,
-  );
-  made.addEventListener("click", act);
-  return made;
+function button(text: string, says: string, kind: string, onclick: () => void) {
+  const look = { type: "button", class: kind, ...(says && { title: says, "aria-label": says }) };
+  return element("button", { ...look, onclick }, text);
 }

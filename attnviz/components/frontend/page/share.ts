@@ -14,43 +14,29 @@ const SVG = "http://www.w3.org/2000/svg";
 
 class Share {
   host: Host;
-  address: string;
+  address = "";
   following: number | undefined;
   /** the address that a code was asked for */
-  asked: string | null;
-  known: { address: string; modules?: Packed; sentence: string };
-  field: HTMLInputElement;
-  copyButton: HTMLButtonElement;
-  codeButton: HTMLButtonElement;
-  said: HTMLParagraphElement;
-  length: HTMLParagraphElement;
-  local: HTMLParagraphElement;
+  asked: string | null = null;
+  known: { address: string; modules?: Packed; sentence: string } = { address: "", sentence: "" };
+  field = element("input", { type: "text", readOnly: true, "aria-label": "Address of this view" });
+  copyButton = element("button", { type: "button", class: "copy", onclick: () => this.copy() }, "Copy the link");
+  codeButton = element("button", { type: "button", class: "code", onclick: () => this.ask() }, "Show a QR code");
+  said = element("p", { class: "said", role: "status" });
+  length = element("p", { class: "length" });
+  local = element("p", { class: "local" });
   /** this machine's name for others; "" if the server does not listen for them */
-  machine: string;
+  machine = "";
   code: SVGSVGElement;
-  under: HTMLParagraphElement;
+  under = element("p", { class: "under", dir: "ltr" });
   dialog: HTMLDialogElement;
   section: HTMLElement;
-  ends: AbortController;
+  ends = new AbortController();
 
   constructor(root: HTMLElement, host: Host) {
     this.host = host;
-    this.address = "";
-    this.following = undefined;
-    this.asked = null;
-    this.known = { address: "", sentence: "" };
-    this.field = element("input", { type: "text", readOnly: true, "aria-label": "Address of this view" });
     this.field.addEventListener("focus", () => this.field.select());
-    this.copyButton = element("button", { type: "button", class: "copy" }, "Copy the link");
-    this.copyButton.addEventListener("click", () => this.copy());
-    this.codeButton = element("button", { type: "button", class: "code" }, "Show a QR code");
-    this.codeButton.addEventListener("click", () => this.ask());
-    this.said = element("p", { class: "said", role: "status" });
-    this.length = element("p", { class: "length" });
-    this.local = element("p", { class: "local" });
-    this.machine = "";
     this.code = document.createElementNS(SVG, "svg");
-    this.under = element("p", { class: "under", dir: "ltr" });
     this.dialog = this.makeDialog();
     this.section = element(
       "section",
@@ -63,7 +49,6 @@ class Share {
       this.dialog,
     );
     root.append(this.section);
-    this.ends = new AbortController();
     this.watch(this.ends.signal);
     this.read();
   }
@@ -76,8 +61,7 @@ class Share {
   }
 
   makeDialog() {
-    const close = element("button", { type: "button", class: "close" }, "Close");
-    close.addEventListener("click", () => this.dialog.close());
+    const close = element("button", { type: "button", class: "close", onclick: () => this.dialog.close() }, "Close");
     this.code.setAttribute("role", "img");
     this.code.setAttribute("shape-rendering", "crispEdges");
     const dialog = element("dialog", { "aria-label": "QR code of this view" }, this.code, this.under, close);

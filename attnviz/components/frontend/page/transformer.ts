@@ -4,11 +4,10 @@ import { Diagram } from "../diagram/diagram.ts";
 import WalkComponent from "./walk.ts";
 
 class TransformerComponent extends WalkComponent {
-  diagram: Diagram;
+  diagram: Diagram = new Diagram((at) => this.walk.choose(at));
 
   constructor(root: ShadowRoot, host: Host) {
     super(root, host);
-    this.diagram = new Diagram((at) => this.walk.choose(at));
     this.walk.lead(this.diagram);
   }
 

@@ -16,30 +16,23 @@ const BURST = 120; // ms: of steps that follow each other quickly, the history h
 class WalkComponent {
   host: Host;
   /** the digest of each layer's document; null for one without attention */
-  documents: (string | null)[];
-  link: LinkKeys;
-  isOpening: boolean | null;
-  isLink: boolean;
-  asks: boolean;
+  documents: (string | null)[] = [];
+  link: LinkKeys = { keys: [], names: {}, defaults: {}, bare: "", plain: "" };
+  isOpening: boolean | null = false; // whether the server's view is the one that the app opens on
+  isLink = false; // whether the view is the one of a link that was just opened
+  asks = false; // whether a lesson asks for the row that is covered
   writing: number | undefined;
   /** the rest of the addresses that were written here, which the server may not know */
-  rest: string | null;
+  rest: string | null = null;
   updates: PendingUpdates<Partial<WalkValues>>;
   home: Home;
   walk: Walk;
   /** null on a page without a text for newcomers */
-  opening: Opening | null;
-  ends: AbortController;
+  opening: Opening | null = null;
+  ends = new AbortController();
 
   constructor(root: ShadowRoot, host: Host) {
     this.host = host;
-    this.documents = [];
-    this.link = { keys: [], names: {}, defaults: {}, bare: "", plain: "" };
-    this.isOpening = false; // whether the server's view is the one that the app opens on
-    this.isLink = false; // whether the view is the one of a link that was just opened
-    this.asks = false; // whether a lesson asks for the row that is covered
-    this.writing = undefined;
-    this.rest = null;
     this.updates = new PendingUpdates(host, {} as Partial<WalkValues>);
     this.home = {
       keyboard: null, // the page's shortcuts come as events
@@ -50,8 +43,6 @@ class WalkComponent {
       plays: () => this.opening?.show(false),
     };
     this.walk = new Walk(root, this.home);
-    this.opening = null;
-    this.ends = new AbortController();
     const { signal } = this.ends;
     this.updates.followLeaving(signal);
     window.addEventListener(ACT, (event) => this.asked(event as CustomEvent<string>), { signal });

@@ -51,14 +51,14 @@ export class Pen {
   direction: string;
   globalCompositeOperation: string;
   imageSmoothingEnabled: boolean;
-  marks: Mark[];
-  saved: State[];
-  path: PathStep[];
-  matrix: Matrix;
-  base: Matrix;
-  clipping: Clip | null;
-  opacity: number;
-  dash: number[];
+  marks: Mark[] = [];
+  saved: State[] = [];
+  path: PathStep[] = [];
+  matrix: Matrix = IDENTITY;
+  base: Matrix = IDENTITY;
+  clipping: Clip | null = null;
+  opacity = 1;
+  dash: number[] = [];
   paper;
 
   /** `paper` is the colour that lies under the picture, or null where nothing does. */
@@ -73,14 +73,6 @@ export class Pen {
     this.direction = PLAIN.direction;
     this.globalCompositeOperation = PLAIN.globalCompositeOperation;
     this.imageSmoothingEnabled = PLAIN.imageSmoothingEnabled;
-    this.marks = [];
-    this.saved = [];
-    this.path = [];
-    this.matrix = IDENTITY;
-    this.base = IDENTITY;
-    this.clipping = null;
-    this.opacity = 1;
-    this.dash = [];
     this.paper = paper;
   }
 

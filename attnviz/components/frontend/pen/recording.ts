@@ -29,13 +29,8 @@ export function recording(
 
 /** Numbers clips, each after the one that it lies in. */
 class Clips {
-  list: { path: PathStep[]; parent: number | null }[];
-  known: Map<Clip, number>;
-
-  constructor() {
-    this.list = [];
-    this.known = new Map();
-  }
+  list: { path: PathStep[]; parent: number | null }[] = [];
+  known = new Map<Clip, number>();
 
   number(clip: Clip | null): number | null {
     if (!clip) return null;

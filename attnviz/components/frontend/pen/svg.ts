@@ -42,16 +42,10 @@ export function charactersOf(marks: Mark[], bold: boolean) {
 }
 
 class Body {
-  lines: string[];
+  lines: string[] = [];
   /** the clips that the next element lies in */
-  open: Clip[];
-  clips: Map<Clip, number>;
-
-  constructor() {
-    this.lines = [];
-    this.open = [];
-    this.clips = new Map();
-  }
+  open: Clip[] = [];
+  clips = new Map<Clip, number>();
 
   write(mark: Mark) {
     this.within(chain(mark.clip));

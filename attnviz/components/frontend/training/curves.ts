@@ -31,13 +31,13 @@ export class Curves {
   lines: SVGElement;
   labels: SVGElement;
   marker: SVGElement;
-  room: HTMLDivElement;
-  drawn: Drawn | null;
-  step: number;
-  edge;
-  size;
-  top: number;
-  sizes: ResizeObserver;
+  room = element("div", { class: "chart" });
+  drawn: Drawn | null = null;
+  step = 0;
+  edge = EDGE;
+  size = { width: 0, height: 0 };
+  top = 1; // of the vertical axis
+  sizes: ResizeObserver = new ResizeObserver(() => this.draw());
 
   constructor(root: HTMLElement, name: string, onStep: (step: number) => void) {
     this.onStep = onStep;
@@ -46,16 +46,9 @@ export class Curves {
     this.lines = this.svg.appendChild(make("g", { class: "lines" }));
     this.labels = this.svg.appendChild(make("g", { class: "labels" }));
     this.marker = this.svg.appendChild(make("line", { class: "marker" }));
-    this.room = element("div", { class: "chart" });
     this.room.append(this.svg);
     this.room.attnvizPicture = curvesPicture(this);
     root.append(this.room);
-    this.drawn = null;
-    this.step = 0;
-    this.edge = EDGE;
-    this.size = { width: 0, height: 0 };
-    this.top = 1; // of the vertical axis
-    this.sizes = new ResizeObserver(() => this.draw());
     this.sizes.observe(this.room);
     for (const kind of ["pointerdown", "pointermove"] as const) {
       this.svg.addEventListener(kind, (event) => this.point(event));

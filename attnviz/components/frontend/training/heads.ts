@@ -39,18 +39,18 @@ export interface Does {
 export class Heads {
   small: HTMLElement;
   onWatch;
-  grids: { kind: string; grid: Grid; room: HTMLElement }[];
-  made: { kinds: TrainingKind[] | null; key: string; board: string };
-  weights: Float32Array<ArrayBuffer>;
-  kind: TrainingKind | null;
+  grids: { kind: string; grid: Grid; room: HTMLElement }[] = [];
+  made: { kinds: TrainingKind[] | null; key: string; board: string } = { kinds: null, key: "", board: "" };
+  weights: Float32Array<ArrayBuffer> = new Float32Array(0);
+  kind: TrainingKind | null = null;
   hovered: Pair;
   pin: Pair;
   /** what a word of a lesson names */
-  named: Target | null;
+  named: Target | null = null;
   /** the row that is guessed; null where none is */
-  guess: Guess | null;
+  guess: Guess | null = null;
   /** of which head it is */
-  guessOf: string;
+  guessOf = "";
   board: Board;
 
   constructor(
@@ -59,14 +59,7 @@ export class Heads {
   ) {
     this.small = small;
     this.onWatch = onWatch;
-    this.grids = [];
-    this.made = { kinds: null, key: "", board: "" };
-    this.weights = new Float32Array(0);
-    this.kind = null;
     this.hovered = this.pin = NOTHING;
-    this.named = null;
-    this.guess = null;
-    this.guessOf = "";
     this.board = new Board(large, {
       onPoint: (at) => {
         this.hovered = { q: at?.i ?? null, k: at?.j ?? null };

@@ -34,14 +34,14 @@ export interface HeadsShown extends Surroundings {
 export class HeadsView {
   store;
   hint: string;
-  title: HTMLHeadingElement;
-  small: HTMLDivElement;
-  large: HTMLDivElement;
-  reading: HTMLParagraphElement;
+  title: HTMLHeadingElement = element("h2", { class: "head-name" });
+  small = element("div", { class: "small" });
+  large = element("div", { class: "large" });
+  reading = element("p", { class: "reading" });
   guessLine: GuessLine;
   heads: Heads;
   /** what is shown large */
-  of: unknown[];
+  of: unknown[] = [];
   scrubber: Scrubber;
   opener: Opener;
 
@@ -54,11 +54,6 @@ export class HeadsView {
   ) {
     this.store = store;
     this.hint = hint;
-    this.title = element("h2", { class: "head-name" });
-    this.small = element("div", { class: "small" });
-    this.large = element("div", { class: "large" });
-    this.reading = element("p", { class: "reading" });
-    this.of = [];
     this.guessLine = new GuessLine(on.reveal);
     const onGuess = (guess: Guess) => (guess.isOpen ? this.sayGuess() : on.reveal());
     this.heads = new Heads(

@@ -11,20 +11,16 @@ const SNAPSHOTS = "~s."; // between a training's digest and the snapshots that a
 export class Moments {
   each: number;
   onChange;
-  told: string;
-  digest: string;
-  known: Map<number, TrainingMoment>;
-  wanted: { steps: number[]; first: number };
+  told = ""; // what was said of snapshots that have not come, when the page was last told
+  digest = "";
+  known = new Map<number, TrainingMoment>();
+  wanted: { steps: number[]; first: number } = { steps: [], first: 0 };
   files: Files<Arrays>;
 
   /** @param each snapshots a request at most */
   constructor(source: Source, onChange: () => void, each: number = EACH) {
     this.each = each;
     this.onChange = onChange;
-    this.told = ""; // what was said of snapshots that have not come, when the page was last told
-    this.digest = "";
-    this.known = new Map();
-    this.wanted = { steps: [], first: 0 };
     this.files = new Files((address) => fetchArrays(address, source), {
       onCome: (address, arrays) => this.take(address, arrays),
       onFail: () => this.tell(),

@@ -13,21 +13,19 @@ const WHAT = "Open this model, as it is after this step, on ";
 export class Opener {
   buttons: HTMLButtonElement[];
   writer: HTMLButtonElement;
-  reason: HTMLSpanElement;
+  reason: HTMLSpanElement = span("reason");
   element: HTMLDivElement;
 
   /** @param writes whether the model can write a text, on the part Generate */
   constructor(root: HTMLElement, onCommand: (command: string) => void, writes = false) {
     this.buttons = PAGES.map(([page, title], n) => {
       const about = { type: "button", class: `open ${page}`, title: `${WHAT}${title}` };
-      const made = element("button", about, n ? title : `Open on ${title}`);
-      made.addEventListener("click", () => onCommand(`open ${page}`));
-      return made;
+      const onclick = () => onCommand(`open ${page}`);
+      return element("button", { ...about, onclick }, n ? title : `Open on ${title}`);
     });
     const title = "Let this model, as it is after this step, go on with the text: the chapter Generate";
-    this.writer = element("button", { type: "button", class: "open generate", title, hidden: !writes }, "Generate");
-    this.writer.addEventListener("click", () => onCommand("open generate"));
-    this.reason = span("reason");
+    const about = { type: "button", class: "open generate", title, hidden: !writes };
+    this.writer = element("button", { ...about, onclick: () => onCommand("open generate") }, "Generate");
     this.element = element("div", { class: "opener", hidden: true }, ...this.buttons, this.writer, this.reason);
     root.append(this.element);
   }

@@ -18,17 +18,16 @@ export abstract class Part<
   Values extends object,
   Shown extends object,
 > {
-  header: Header | null;
+  header: Header | null = null;
   updates: PendingUpdates<Values>;
   section: HTMLElement;
   store: Store<Shown>;
   scrubber: Scrubber;
-  ends: AbortController;
+  ends = new AbortController();
   resized: FrameTask;
 
   /** @param values to begin with, as `first` @param pace of the scrubber */
   constructor(root: HTMLElement, host: Host, section: HTMLElement, values: Values, first: Partial<Shown>, pace?: Pace) {
-    this.header = null;
     this.updates = new PendingUpdates(host, values);
     this.section = section;
     root.append(section);
@@ -36,7 +35,6 @@ export abstract class Part<
     this.store = new Store(first);
     const redraw = () => this.draw();
     this.scrubber = new Scrubber((step) => this.go(step), redraw, pace);
-    this.ends = new AbortController();
     const { signal } = this.ends;
     this.updates.followLeaving(signal);
     document.addEventListener("keydown", (event) => this.key(event), { signal });

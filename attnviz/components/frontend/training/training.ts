@@ -13,7 +13,7 @@ import type { Shown } from "./view.ts";
 const CALM = 350; // ms: keys run through many snapshots, and a model without each of its heads takes long
 
 class Training extends Trainings<TrainingHeader, TrainingValues, Shown> {
-  known: Known[];
+  known: Known[] = [];
   ablation: Latest;
   view: View;
 
@@ -21,7 +21,6 @@ class Training extends Trainings<TrainingHeader, TrainingValues, Shown> {
   constructor(root: HTMLElement, host: Host, each?: number) {
     const section = element("section", { class: "training", "aria-label": "A model in training" });
     super(root, host, section, { run: "" }, each);
-    this.known = [];
     this.ablation = new Latest(this.updates.source, () => this.draw(), CALM);
     const show = (run: string) => this.change({ run, snapshot: null });
     this.view = new View(this.section, this.store, this.scrubber, { ...this.on, show });

@@ -24,7 +24,7 @@ export abstract class Trainings<
 > extends Part<Header, Values, Shown> {
   moments: Moments;
   /** what a word of a lesson names */
-  named: Target | null;
+  named: Target | null = null;
   marks: Marks;
   abstract view: HeadsView;
 
@@ -38,7 +38,6 @@ export abstract class Trainings<
   ) {
     super(root, host, section, { ...FIRST, ...values } as Values, { hovered: NOTHING } as Partial<Shown>);
     this.moments = new Moments(this.updates.source, () => this.draw(), each);
-    this.named = null;
     this.marks = new Marks([document], {
       onName: (target) => this.name(target),
       onPin: ({ row: q, column: k }) => this.on.pin({ q, k }),

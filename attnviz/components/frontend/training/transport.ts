@@ -70,12 +70,12 @@ export class Scrubber {
   onStep;
   onPlay: () => void;
   pace;
-  steps: number[];
-  at: number;
-  playing: number;
-  play: HTMLButtonElement;
+  steps: number[] = [];
+  at = 0;
+  playing = 0; // the timer
+  play = element("button", { type: "button", class: "play", onclick: () => this.toggle() });
   slider: HTMLInputElement;
-  said: HTMLSpanElement;
+  said: HTMLSpanElement = span("said");
   element: HTMLDivElement;
 
   /** @param onStep null stands for the newest @param onPlay playing begins, or ends */
@@ -83,14 +83,9 @@ export class Scrubber {
     this.onStep = onStep;
     this.onPlay = onPlay;
     this.pace = pace;
-    this.steps = [];
-    this.at = 0;
-    this.playing = 0; // the timer
-    this.play = element("button", { type: "button", class: "play", onclick: () => this.toggle() });
     this.namePlay();
     this.slider = element("input", { type: "range", min: "0", step: "1", "aria-label": pace.name });
     this.slider.addEventListener("input", () => this.choose(Number(this.slider.value)));
-    this.said = span("said");
     this.element = element("div", { class: "scrubber" }, this.play, this.slider, this.said);
   }
 

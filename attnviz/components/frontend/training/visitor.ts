@@ -1,26 +1,12 @@
 // Where a tab keeps the name of its trainings, over a reload.
 
+import { keep, kept } from "../core/storage.ts";
+
 const VISITOR = "attnviz-training";
-
-function readKept() {
-  try {
-    return sessionStorage.getItem(VISITOR) ?? "";
-  } catch {
-    return ""; // forbidden: then a reload begins anew
-  }
-}
-
-function writeKept(name: string) {
-  try {
-    sessionStorage.setItem(VISITOR, name);
-  } catch {
-    // Forbidden: then a reload begins anew.
-  }
-}
 
 /** After a reload the tab still knows the name of its trainings. */
 export function findAgain(updates: { set: (values: { visitor: string }) => unknown }, given: string) {
-  const kept = readKept();
-  if (kept && kept !== given) updates.set({ visitor: kept });
-  else writeKept(given);
+  const before = kept(VISITOR);
+  if (before && before !== given) updates.set({ visitor: before });
+  else keep(VISITOR, given);
 }

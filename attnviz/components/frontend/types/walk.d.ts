@@ -21,12 +21,6 @@ interface WalkValues extends Pair {
   /** Whether the walk begins to play itself where a link opens it. */
   play: boolean;
 }
-/** An array that a document does not hold. */
-interface ArrayReference {
-  digest: string;
-  dtype: string;
-  shape: number[];
-}
 /** Where a walk stands: what it gets its documents from, and who hears of the user's choices. */
 interface Home {
   source: import("../core/arrays.ts").Source;

@@ -8,7 +8,7 @@ export class Coming {
   element: HTMLElement;
   say;
   home: Home;
-  what: string;
+  what = "";
   timer: number | undefined;
 
   /** @param element is marked as busy */
@@ -16,8 +16,6 @@ export class Coming {
     this.element = element;
     this.say = say;
     this.home = home;
-    this.what = "";
-    this.timer = undefined;
   }
 
   /** Something is on its way. @param layer whose document it is, if it is one */

@@ -12,16 +12,16 @@ export class Drawing {
   root: HTMLElement;
   home: Home;
   /** what can be played */
-  played: { header: StageHeader | null; pin: Pair };
+  played: { header: StageHeader | null; pin: Pair } = { header: null, pin: NOTHING };
   stage: Stage;
   motion: Motion;
   /** null until one is chosen and its script is here */
-  chart: Chart | null;
+  chart: Chart | null = null;
   /** what the chart is to show */
-  charted: Parameters<Chart["show"]> | null;
+  charted: Parameters<Chart["show"]> | null = null;
   /** where the chart stands */
-  place: HTMLElement | null;
-  isChart: boolean;
+  place: HTMLElement | null = null;
+  isChart = false;
 
   /** @param does as of Stage */
   constructor(
@@ -31,12 +31,8 @@ export class Drawing {
   ) {
     this.root = root;
     this.home = home;
-    this.played = { header: null, pin: NOTHING };
     this.stage = new Stage(root, { onRevealed: () => home.revealed?.(), onGuess, onFocus });
     this.motion = new Motion(root, this.stage.board);
-    this.chart = this.charted = null;
-    this.place = null;
-    this.isChart = false;
   }
 
   /** @param header a picture with the shares of its columns and rows */

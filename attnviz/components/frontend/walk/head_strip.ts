@@ -12,30 +12,22 @@ export type Covered = { row: number; rows: number };
 
 export class HeadStrip {
   choose;
-  layer: string;
-  heads: number[];
-  chosen: number;
+  layer = "";
+  heads: number[] = [];
+  chosen = 0;
   /** the last chosen head that the strip was scrolled to */
-  inSight: number | null;
+  inSight: number | null = null;
   /** the head that is pointed at elsewhere */
-  lit: number | null;
+  lit: number | null = null;
   /** by head */
-  canvases: Map<number, HTMLCanvasElement>;
+  canvases = new Map<number, HTMLCanvasElement>();
   /** what the thumbnails were last drawn from */
-  drawn: unknown[];
-  root: HTMLDivElement;
+  drawn: unknown[] = [];
+  root = element("div", { class: "strip", role: "group" });
 
   /** `choose(head)` is called with the number of the head that is clicked. */
   constructor(choose: (head: number) => void) {
     this.choose = choose;
-    this.layer = "";
-    this.heads = [];
-    this.chosen = 0;
-    this.inSight = null;
-    this.lit = null;
-    this.canvases = new Map();
-    this.drawn = [];
-    this.root = element("div", { class: "strip", role: "group" });
   }
 
   /**

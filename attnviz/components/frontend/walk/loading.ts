@@ -26,15 +26,13 @@ export class Loading {
   onChange;
   timer: number | undefined;
   /** by layer, the last that was looked at at the end */
-  documents: Map<number, WalkDocument>;
+  documents = new Map<number, WalkDocument>();
   files: Files<Part>;
 
   /** @param onChange something has come, or has not */
   constructor(home: Home, onChange: () => void) {
     this.home = home;
     this.onChange = onChange;
-    this.timer = undefined;
-    this.documents = new Map();
     this.files = this.fetching();
   }
 

@@ -65,15 +65,13 @@ export function matricesOf(document: WalkDocument, head: number) {
 export class HeadMatrices {
   document;
   head: number;
-  derived: Map<string, Matrix>;
+  derived = new Map<string, Matrix>();
   /** query · key in double precision, (Tq · Tk), of a text that is not long */
-  products: Float64Array | null;
+  products: Float64Array | null = null;
 
   constructor(document: WalkDocument, head: number) {
     this.document = document;
     this.head = head;
-    this.derived = new Map();
-    this.products = null;
   }
 
   /** An array of the document, the head's own or the layer's. */

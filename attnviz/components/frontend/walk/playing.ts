@@ -48,45 +48,38 @@ interface Held {
 export class Playing {
   walk: Walk;
   player: Player;
-  isOpen: boolean;
-  isPlaying: boolean;
+  isOpen = false;
+  isPlaying = false;
   /** whether it begins as soon as its first document is here */
-  isAsked: boolean;
+  isAsked = false;
   /** ms */
-  time: number;
+  time = 0;
   /** ms of the clock at the last frame; 0 while nothing has been played */
-  last: number;
+  last = 0;
   /** what it has chosen and the page has not been told */
-  untold: Partial<WalkValues>;
-  planned: { steps: unknown; schedule: Schedule } | null;
-  said: { matrices: HeadMatrices; step: string; pair: FullPair; says: Said[] } | null;
+  untold: Partial<WalkValues> = {};
+  planned: { steps: unknown; schedule: Schedule } | null = null;
+  said: { matrices: HeadMatrices; step: string; pair: FullPair; says: Said[] } | null = null;
   /** what says the sentences, which is fetched when the walk begins; null where it has not come */
-  captions: typeof import("./captions.ts") | null;
+  captions: typeof import("./captions.ts") | null = null;
   /** whether that failed */
-  isUnsaid: boolean;
+  isUnsaid = false;
   /** what had the focus before */
-  before: Element | null;
-  tick: FrameTask;
+  before: Element | null = null;
+  tick: FrameTask = perFrame(() => this.advance());
 
   constructor(walk: Walk) {
     this.walk = walk;
-    [this.isOpen, this.isPlaying, this.isUnsaid, this.isAsked] = [false, false, false, false];
-    [this.time, this.last] = [0, 0];
-    this.untold = {};
-    [this.planned, this.said, this.captions, this.before] = [null, null, null, null];
     const does = { onAct: (name: string) => void this.act(name), onSeek: (t: number) => this.seek(t) };
     this.player = new Player(walk.element, does, WORDS);
     this.player.root.classList.add("of-walk");
-    const close = element("button", { type: "button", class: "close", title: "Close (Esc)", "aria-label": "Close" });
-    close.textContent = "✕";
-    close.addEventListener("click", () => this.end());
-    this.player.root.append(close);
+    const close = { type: "button", class: "close", title: "Close (Esc)", "aria-label": "Close" };
+    this.player.root.append(element("button", { ...close, onclick: () => this.end() }, "✕"));
     // A button that is clicked leaves Space to the walk.
     this.player.root.addEventListener(
       "mousedown",
       (event) => event.target !== this.player.slider && event.preventDefault(),
     );
-    this.tick = perFrame(() => this.advance());
     for (const { attnvizPicture } of [walk.drawing.stage.board.element, walk.tokens.sentence.words]) {
       if (attnvizPicture) attnvizPicture.walk = walk; // for Export
     }
@@ -117,8 +110,8 @@ export class Playing {
 
   /** Whether what the part shows has to come first. */
   get isWaiting() {
-    const { lacking, store, loading } = this.walk;
-    if (!store.current || !this.pair) return true;
+    const { lacking, store, loading, drawing } = this.walk;
+    if (!store.current || !this.pair || drawing.motion.isComing) return true;
     return lacking.isPicture && !(loading.files.failure instanceof Refused); // what never comes is passed over
   }
 
@@ -152,6 +145,7 @@ export class Playing {
   open() {
     this.isOpen = true;
     if (!this.captions) this.fetchCaptions();
+    void this.walk.drawing.motion.fetch().then(() => this.isOpen && this.sync());
     this.player.root.hidden = false;
     this.walk.element.toggleAttribute("data-plays-walk", true);
     this.walk.offer();

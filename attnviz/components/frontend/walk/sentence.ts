@@ -72,45 +72,39 @@ interface Arc {
 }
 
 export class Sentence {
-  root: HTMLElement;
-  words: HTMLElement;
-  arcs: HTMLElement;
-  matrices: HeadMatrices | null;
-  attention: Rows | null;
+  root: HTMLElement = element("section", { class: "sentence", "aria-label": "Sentence" });
+  words: HTMLElement = element("div", {
+    class: "words",
+    role: "group",
+    "aria-label": "Words: move with the up and down arrow keys",
+  });
+  arcs: HTMLElement = element("div", { class: "arcs", "aria-hidden": "true" });
+  matrices: HeadMatrices | null = null;
+  attention: Rows | null = null;
   /** the row that gives most to another word */
-  telling: number;
+  telling = 0;
   /** of each word its row in words, in a text that is not long */
-  said: string[];
-  pinned: number | null;
-  hovered: number | null;
-  isOpen: boolean;
-  isDimmed: boolean;
+  said: string[] = [];
+  pinned: number | null = null;
+  hovered: number | null = null;
+  isOpen = false;
+  isDimmed = false;
   /** how much of the arcs is drawn, those of the largest shares first */
-  grown: number;
+  grown = 1;
   choose;
   /** the words as they were written last, by side and place */
-  written: Map<string, { look: string; word: Template }>;
-  sizes: ResizeObserver;
-  later: FrameTask;
+  written = new Map<string, { look: string; word: Template }>();
+  sizes: ResizeObserver = new ResizeObserver(() => this.place());
+  later: FrameTask = perFrame(() => {
+    this.draw();
+    this.place();
+  });
   /** With the next frame: the words of a long text take long to lay out, and the frame does that anyway. */
-  placing: FrameTask;
+  placing: FrameTask = perFrame(() => this.place());
 
   /** @param does pin: a row is kept; open: the whole matrix is asked for; dim: added tokens are dimmed, or no longer */
   constructor(does: { pin: (row: number) => void; open: (row: number) => void; dim: (isDimmed: boolean) => void }) {
     this.choose = does;
-    this.root = element("section", { class: "sentence", "aria-label": "Sentence" });
-    this.words = element("div", {
-      class: "words",
-      role: "group",
-      "aria-label": "Words: move with the up and down arrow keys",
-    });
-    this.arcs = element("div", { class: "arcs", "aria-hidden": "true" });
-    [this.matrices, this.attention] = [null, null];
-    [this.telling, this.said] = [0, []];
-    [this.pinned, this.hovered] = [null, null];
-    [this.isOpen, this.isDimmed] = [false, false];
-    this.grown = 1;
-    this.written = new Map();
     this.words.addEventListener("pointerover", ({ target, pointerType }) => {
       if (pointerType === "mouse") this.point(rowAt(target));
     });
@@ -127,12 +121,6 @@ export class Sentence {
       ready: true,
       paint: (pen, { theme }) => this.paint(pen, theme),
     };
-    this.later = perFrame(() => {
-      this.draw();
-      this.place();
-    });
-    this.placing = perFrame(() => this.place());
-    this.sizes = new ResizeObserver(() => this.place());
     this.sizes.observe(this.words);
   }
 

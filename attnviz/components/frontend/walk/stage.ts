@@ -12,18 +12,20 @@ import type { Header } from "../core/document.ts";
 export class Stage {
   onRevealed;
   onGuess;
-  painted: number;
+  painted = 0;
   /** the row that is guessed, or was; null where none is */
-  guess: Guess | null;
+  guess: Guess | null = null;
   /** whether no further row is covered */
-  isDone: boolean;
-  header: StageHeader | null;
-  panels: Panel[];
-  narrow: boolean;
-  fresh: boolean;
+  isDone = false;
+  header: StageHeader | null = null;
+  panels: Panel[] = [];
+  narrow = false;
+  fresh = false;
   board: Board;
   focus: Focus;
-  sizes: ResizeObserver;
+  sizes: ResizeObserver = new ResizeObserver(() => {
+    if (this.header && this.isNarrow() !== this.narrow) this.show(this.header);
+  });
 
   /**
    * `onRevealed()` is called when a guess was right; `onGuess(guess)` when a row is covered, one is
@@ -44,21 +46,11 @@ export class Stage {
   ) {
     this.onRevealed = onRevealed;
     this.onGuess = onGuess;
-    this.painted = 0;
-    this.guess = null;
-    this.isDone = false;
-    this.header = null;
-    this.panels = [];
-    this.narrow = false;
-    this.fresh = false;
     this.board = new Board(root, { className: "attnviz-stage" });
     this.focus = new Focus(this.board, onFocus ?? ((name) => this.setFocus(name)));
     this.board.onHold = () => this.guess && this.chooseRow(this.meant);
     this.board.uncover = (at) => this.takeGuess(at);
     this.board.element.addEventListener("attnviz-drawn", () => this.note());
-    this.sizes = new ResizeObserver(() => {
-      if (this.header && this.isNarrow() !== this.narrow) this.show(this.header);
-    });
     this.sizes.observe(this.board.element);
   }
 

@@ -18,30 +18,23 @@ const EMPTY: Offered = {
 export class Stepper {
   onChoice;
   onWalk;
-  values: Record<string, string>;
-  offered: Offered;
-  steps: Row;
-  drawings: Row;
-  switches: HTMLSpanElement;
+  values: Record<string, string> = {}; // as a link has them: "weights", "3", "1"
+  offered: Offered = EMPTY;
+  steps: Row = new Row("Step", (value) => this.choose("step", value));
+  drawings: Row = new Row("Drawing", (value) => this.choose("drawing", value));
+  switches = element("span", { class: "switches" });
   /** what the page adds to the menu */
-  others: HTMLSpanElement;
+  others = element("span", { class: "others" });
   menu;
-  strip: HeadStrip;
+  strip: HeadStrip = new HeadStrip((head) => this.choose("head", String(head)));
   section: HTMLElement;
 
   /** `onChoice(values)` is called with what the user chooses, `onWalk()` when the walk is to play itself. */
   constructor(root: Element | ShadowRoot, onChoice: (values: Partial<WalkValues>) => void, onWalk: () => void) {
     this.onChoice = onChoice;
     this.onWalk = onWalk;
-    this.values = {}; // as a link has them: "weights", "3", "1"
-    this.offered = EMPTY;
-    this.steps = new Row("Step", (value) => this.choose("step", value));
-    this.drawings = new Row("Drawing", (value) => this.choose("drawing", value));
     this.drawings.root.addEventListener("keydown", (event) => this.drawings.key(event));
-    this.switches = element("span", { class: "switches" });
-    this.others = element("span", { class: "others" });
     this.menu = makeMenu("More", this.drawings.root, this.switches, this.others);
-    this.strip = new HeadStrip((head) => this.choose("head", String(head)));
     const looks = { "aria-label": "Steps, layer and heads", style: "visibility: hidden" };
     this.section = element("section", { class: "stepper", ...looks });
     root.append(this.section);

@@ -11,17 +11,10 @@ const FIRST: WalkValues = {
 export type Listener = (changed: Set<string>) => void;
 
 export class Store {
-  document: WalkDocument | null;
-  isAwaited: boolean;
-  values: WalkValues;
-  listener: Listener;
-
-  constructor() {
-    this.document = null;
-    this.isAwaited = false; // whether the document is of another text or model than the one that is on its way
-    this.values = FIRST;
-    this.listener = () => {};
-  }
+  document: WalkDocument | null = null;
+  isAwaited = false; // whether the document is of another text or model than the one that is on its way
+  values: WalkValues = FIRST;
+  listener: Listener = () => {};
 
   /** Changes values, and perhaps the document that they belong to; returns what is new. */
   set(values: Partial<WalkValues>, document?: WalkDocument): Partial<WalkValues> {

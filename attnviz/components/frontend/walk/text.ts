@@ -8,14 +8,11 @@ import type { Walk } from "./walk.ts";
 const SMALLEST = 0.6; // of its type size: a formula that would have to be smaller is scrolled
 
 export class Formula {
-  root: HTMLDivElement;
-  shown: string;
-  sizes: ResizeObserver;
+  root = element("div", { class: "walk-formula" });
+  shown = "";
+  sizes: ResizeObserver = new ResizeObserver(() => this.fit());
 
   constructor() {
-    this.root = element("div", { class: "walk-formula" });
-    this.shown = "";
-    this.sizes = new ResizeObserver(() => this.fit());
     this.sizes.observe(this.root);
   }
 
@@ -42,13 +39,11 @@ export class Formula {
 }
 
 export class Notice {
-  text: Marked;
-  fact: Marked;
+  text = new Marked(span("text"));
+  fact = new Marked(span("fact"));
   root: HTMLParagraphElement;
 
   constructor() {
-    this.text = new Marked(span("text"));
-    this.fact = new Marked(span("fact"));
     this.root = element("p", { class: "notice", "aria-live": "polite" }, this.text.root, " ", this.fact.root);
   }
 
@@ -62,11 +57,10 @@ export class Notice {
 /** Sentences in an element, which changes only where they do: else a screen reader would say them again. */
 class Marked {
   root: HTMLElement;
-  shown: string;
+  shown = "";
 
   constructor(root: HTMLElement) {
     this.root = root;
-    this.shown = "";
   }
 
   show(texts: SaidText[]) {
@@ -78,13 +72,11 @@ class Marked {
 }
 
 export class Listing {
-  title: HTMLElement;
-  code: HTMLElement;
+  title: HTMLElement = element("summary");
+  code: HTMLElement = element("code");
   root: HTMLDetailsElement;
 
   constructor() {
-    this.title = element("summary");
-    this.code = element("code");
     const listing = element("pre", { tabIndex: 0 }, this.code);
     this.root = element("details", { class: "listing", hidden: true }, this.title, listing);
     this.root.addEventListener("toggle", () => this.root.open && this.root.scrollIntoView({ block: "nearest" }));

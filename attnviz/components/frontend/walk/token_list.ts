@@ -16,25 +16,20 @@ const TITLES = ["position", "token", "id", "stands for", "characters"];
 const ABOUT = "Each of these numbered pieces becomes one row of X: row 0 is the first.";
 
 export class TokenList {
-  root: HTMLDivElement;
+  root = element("div", { class: "tokens" });
   sentence: Sentence;
-  formula: Formula;
-  tables: HTMLDivElement;
-  shown: Axis[];
+  formula = new Formula();
+  tables = element("div");
+  shown: Axis[] = [];
   /** what is shown last of the sentence, for its transition to a matrix */
-  left: { words: StandingWord[]; row: number } | null;
+  left: { words: StandingWord[]; row: number } | null = null;
 
   /** @param does as of Sentence */
   constructor(does: ConstructorParameters<typeof Sentence>[0]) {
-    this.root = element("div", { class: "tokens" });
     this.sentence = new Sentence(does);
-    this.formula = new Formula();
-    this.tables = element("div");
     const listing = element("details", { class: "listing" }, element("summary", {}, "Tokens and their ids"));
     listing.append(this.formula.root, this.tables);
     this.root.append(this.sentence.root, listing);
-    this.shown = [];
-    this.left = null;
   }
 
   /** @param key the same where rows and columns are the same tokens */

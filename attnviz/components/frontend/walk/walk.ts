@@ -37,26 +37,30 @@ const DARK = matchMedia("(prefers-color-scheme: dark)");
 
 export class Walk {
   home: Home;
-  store: Store;
+  store = new Store();
   loading: Loading;
   /** what has to come before all of the view can be painted */
-  lacking: Lacking;
-  lecture: boolean;
-  guide: Guide | null;
-  inspected: Inspected | null;
-  formula: Formula;
-  notice: Notice;
-  listing: Listing;
-  tokens: TokenList;
-  note: HTMLParagraphElement;
+  lacking: Lacking = NOTHING_LACKING;
+  lecture = false;
+  guide: Guide | null = null;
+  inspected: Inspected | null = null;
+  formula = new Formula();
+  notice = new Notice();
+  listing = new Listing();
+  tokens: TokenList = new TokenList({
+    pin: (q) => this.choose({ q: q === this.store.values.q ? null : q, k: null }),
+    open: (q) => this.choose({ step: "weights", q, k: null }),
+    dim: (dim) => this.choose({ dim }),
+  });
+  note = element("p", { class: "note", role: "status" });
   top: HTMLDivElement;
   picture: HTMLDivElement;
-  guessLine: GuessLine;
+  guessLine: GuessLine = new GuessLine(() => this.reveal("row"));
   /** a link that was opened, until its document is here */
-  link: Partial<WalkValues> | null;
-  unfit: string;
+  link: Partial<WalkValues> | null = null;
+  unfit = ""; // what is said of a link that asks for a matrix in vain
   beside: HTMLDivElement;
-  element: HTMLDivElement;
+  element = element("div", { class: "walk", style: "visibility: hidden" });
   coming: Coming;
   stepper: Stepper;
   drawing: Drawing;
@@ -65,30 +69,13 @@ export class Walk {
   playing: Playing;
   marks;
   theme: Theme;
-  ends: AbortController;
+  ends = new AbortController();
 
   constructor(root: Element | ShadowRoot, home: Home) {
     this.home = home;
-    this.store = new Store();
     this.store.listener = (changed) => this.draw(changed);
     this.loading = new Loading(home, () => this.load());
-    this.lacking = NOTHING_LACKING;
-    this.lecture = false;
-    this.guide = null;
-    this.inspected = null;
-    this.formula = new Formula();
-    this.notice = new Notice();
-    this.listing = new Listing();
-    this.tokens = new TokenList({
-      pin: (q) => this.choose({ q: q === this.store.values.q ? null : q, k: null }),
-      open: (q) => this.choose({ step: "weights", q, k: null }),
-      dim: (dim) => this.choose({ dim }),
-    });
-    this.note = element("p", { class: "note", role: "status" });
     [this.top, this.picture] = ["top", "picture"].map((name) => element("div", { class: name }));
-    this.guessLine = new GuessLine(() => this.reveal("row"));
-    this.link = null;
-    this.unfit = ""; // what is said of a link that asks for a matrix in vain
     this.beside = element("div", { class: "beside" }, this.notice.root);
     const parts = [
       this.top,
@@ -99,7 +86,6 @@ export class Walk {
       this.note,
       this.beside,
     ];
-    this.element = element("div", { class: "walk", style: "visibility: hidden" });
     this.element.append(element("div", { class: "body" }, ...parts));
     root.append(this.element);
     this.coming = new Coming(this.element, (text) => (this.note.textContent = text), home);
@@ -119,7 +105,6 @@ export class Walk {
     this.playing = new Playing(this);
     this.theme = theme(this.element);
     this.setTheme();
-    this.ends = new AbortController();
     this.listen(this.ends.signal);
   }
 
@@ -412,8 +397,7 @@ export class Walk {
   }
 
   fail(what: string, error: Error) {
-    const again = element("button", { type: "button" }, "Try again");
-    again.addEventListener("click", () => this.loading.files.again());
+    const again = element("button", { type: "button", onclick: () => this.loading.files.again() }, "Try again");
     this.note.replaceChildren(`${what}: ${failureText(error)}`, ...(error instanceof Refused ? [] : [" ", again]));
   }
 

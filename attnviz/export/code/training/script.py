@@ -32,7 +32,7 @@ from attnviz.training.tasks.task import IGNORED
 
 if TYPE_CHECKING:
     from attnviz.training.tagged.files import TaggedFiles
-    from attnviz.training.tasks.task import Subject, Task
+    from attnviz.training.tasks.task import Task
 
 
 BEGIN = '''\
@@ -224,7 +224,10 @@ def _of_files(plan: Plan, files: TaggedFiles | None) -> _Part:
 def _of_task(plan: Plan) -> _Part:
     from attnviz.training.tasks.task import Task
 
-    config, task = plan.model, _subject(plan)
+    try:
+        config, task = plan.model, subject_of(plan)
+    except ValueError as error:
+        raise NoTrainingCodeError(str(error)) from error
     if not isinstance(config, TokenConfig) or not isinstance(task, Task):
         raise NoTrainingCodeError("There is a script for transformers that learn a task, and for texts.")
     # Some tasks draw only sequences that are not held out.
@@ -239,13 +242,6 @@ def _of_task(plan: Plan) -> _Part:
         _about(task), extract.imports, f"{begin}{extract.text}\n", f"drawn = {draw}(BATCH, generator)",
         reads.format("drawn"), "drawn.targets.flatten(), ignore_index=IGNORED", end + _patterns(task, config),
     )  # fmt: skip
-
-
-def _subject(plan: Plan) -> Subject:
-    try:
-        return subject_of(plan)
-    except ValueError as error:
-        raise NoTrainingCodeError(str(error)) from error
 
 
 def _about(task: Task) -> str:

@@ -141,17 +141,14 @@ def _definitions(body: Sequence[ast.stmt], lines: Sequence[str]) -> Iterator[tup
     """Yield the definitions in a module or a class, by name; a constant includes the docstring that follows it."""
     for node, after in zip(body, [*body[1:], None], strict=True):
         last = node
-        if after is not None and _is_docstring(after) and not isinstance(node, ast.FunctionDef | ast.ClassDef):
+        has_docstring = isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant)
+        if after is not None and has_docstring and not isinstance(node, ast.FunctionDef | ast.ClassDef):
             last = after
         first = min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", []))])
         text = textwrap.dedent("\n".join(lines[first - 1 : last.end_lineno]))
         inner = dict(_definitions(node.body, lines)) if isinstance(node, ast.ClassDef) else {}
         for name in _defined(node):
             yield name, _Definition(first, text, inner)
-
-
-def _is_docstring(node: ast.stmt) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _defined(node: ast.stmt) -> list[str]:

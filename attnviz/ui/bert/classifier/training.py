@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -33,20 +33,15 @@ from attnviz.runtime.pool import worker_pool
 from attnviz.training.jobs.jobs import Job
 from attnviz.training.jobs.view import View
 from attnviz.training.jobs.weights import model_of
-from attnviz.training.labelled import LabelledVectors
-from attnviz.training.plan import Plan
+from attnviz.training.plan import LabelledVectors, Plan
 from attnviz.training.settings import VECTORS
 from attnviz.training.vectors import split
-from attnviz.ui import state, training_commands
+from attnviz.ui import state
+from attnviz.ui import training_jobs as trainings
 from attnviz.ui.bert.classifier.data import ClassifierKind, chosen_examples
-from attnviz.ui.bert.models import built_in
-from attnviz.ui.caches import named_cache, result, result_in
-from attnviz.ui.long_work import wait_for
-from attnviz.ui.trained_models import visitor
-from attnviz.ui.training_jobs import training_jobs
-
-if TYPE_CHECKING:
-    from attnviz.pretrained.built_in import BuiltInModel
+from attnviz.ui.bert.parts import built_in
+from attnviz.ui.caches import named_cache, result, result_in, wait_for
+from attnviz.ui.training_jobs import training_jobs, visitor
 
 FEATURE_BYTES, USER_BYTES, TYPED_BYTES = 8 * 2**20, 16 * 2**20, 4 * 2**20
 """Sizes of caches. Features take some 2 MB for the project's texts, up to 6 MB for a user's file, 3 kB a typed text"""
@@ -67,16 +62,8 @@ class _TrainingRecord:
     """The plan that was requested last and why it was refused, by the name of the kind"""
     vectors: state.Last[LabelledVectors] = field(default_factory=state.Last)
     """The features that are trained on, which jobs share"""
-
-
-@dataclass(slots=True)
-class _UserTextsRecord:
-    """What a session keeps of what was computed of its visitor's file."""
-
-    results: SingleFlightCache[Any] = field(
-        default_factory=lambda: SingleFlightCache("own features", USER_BYTES, worker_pool())
-    )
-    """At most `USER_BYTES`, dropped with the session"""
+    of_file: SingleFlightCache[Any] | None = None
+    """What was computed of the visitor's file: at most `USER_BYTES`, dropped with the session; None without a file"""
 
 
 @dataclass(frozen=True)
@@ -132,19 +119,18 @@ def trained_classifier(kind: ClassifierKind) -> TrainedClassifier | None:
     if not examples.has_links:
         pooled_of(examples)  # slow, so it is done while the page opens rather than when Train is pressed
     trained = _trained_here(kind, examples, current_plan(examples))
-    return trained or (_shipped(kind, examples) if examples.has_links else None)
+    if trained is not None or not examples.has_links:
+        return trained
+    ships = load(kind.name)
+    return TrainedClassifier(
+        kind, examples, ships.classifier, ships.card.plan, ships.losses, ships.evaluations, None, ships
+    )
 
 
 def current_plan(examples: Examples) -> Plan:
     """Return the training that the view's settings describe."""
-    width = built_in().description.width
-    return plan_of(
-        len(examples.labels),
-        width,
-        steps=state.get("class_steps"),
-        rate=state.get("class_rate"),
-        seed=state.get("seed"),
-    )
+    settings = {"steps": state.get("class_steps"), "rate": state.get("class_rate"), "seed": state.get("seed")}
+    return plan_of(len(examples.labels), built_in().description.width, **settings)
 
 
 def vectors(examples: Examples) -> LabelledVectors:
@@ -187,13 +173,6 @@ def _job(examples: Examples, plan: Plan) -> Job | None:
     return None
 
 
-def _shipped(kind: ClassifierKind, examples: Examples) -> TrainedClassifier:
-    shipped = load(kind.name)
-    return TrainedClassifier(
-        kind, examples, shipped.classifier, shipped.card.plan, shipped.losses, shipped.evaluations, None, shipped
-    )
-
-
 def job_of(examples: Examples) -> Job | None:
     """Return the visitor's newest training of the texts with the view's settings."""
     return _job(examples, current_plan(examples))
@@ -201,7 +180,7 @@ def job_of(examples: Examples) -> Job | None:
 
 def live_job() -> Job | None:
     """Return the visitor's training of a linear layer, if it is running or waiting."""
-    return training_commands.latest(lambda job: _is_of_page(job) and job.view.is_live)
+    return trainings.latest(lambda job: _is_of_page(job) and job.view.is_live)
 
 
 def _is_of_page(job: Job) -> bool:
@@ -241,9 +220,9 @@ def pooled_of(examples: Examples) -> Pooled:
     return pooled
 
 
-def pooled_text(model: BuiltInModel, texts: tuple[str, ...]) -> Pooled:
+def pooled_texts(*texts: str) -> Pooled:
     """Return the vectors of texts that a user has typed."""
-    return result("typed features", TYPED_BYTES, texts, partial(pool, model, texts))
+    return result("typed features", TYPED_BYTES, texts, partial(pool, built_in(), texts))
 
 
 def baselines_of(examples: Examples, seed: int) -> Baselines:
@@ -263,7 +242,10 @@ def _results(examples: Examples) -> SingleFlightCache[Any]:
     """Return the cache that all sessions share for the project's own texts, or the session's for a user's file."""
     if examples.has_links:
         return named_cache("classifier features", FEATURE_BYTES)
-    return state.record(_UserTextsRecord).results
+    record = state.record(_TrainingRecord)
+    if record.of_file is None:
+        record.of_file = SingleFlightCache("own features", USER_BYTES, worker_pool())
+    return record.of_file
 
 
 def train(kind: ClassifierKind, seeds: int = 1) -> None:
@@ -291,16 +273,16 @@ def _start(kind: ClassifierKind, examples: Examples, seeds: int) -> None:
     first, *others = [
         replace(plan, training=replace(plan.training, seed=plan.training.seed + number)) for number in range(seeds)
     ]
-    with training_commands.refusing(lambda why: kept.refused.update({kind.name: (plan, why)})):
+    with trainings.refusing(lambda why: kept.refused.update({kind.name: (plan, why)})):
         training_jobs().start(visitor(), first, vectors(examples), then=others)
         kept.refused.pop(kind.name, None)
 
 
-stop = partial(training_commands.stop, _is_of_page)
+stop = partial(trainings.stop, _is_of_page)
 """Stop the training, from a callback; `go_on` continues it. Another page's training is left running."""
-go_on = partial(training_commands.go_on, _is_of_page)
+go_on = partial(trainings.go_on, _is_of_page)
 """Continue the stopped training, from a callback. Another page's training is left alone."""
-is_live = partial(training_commands.is_training, _is_of_page)
+is_live = partial(trainings.is_training, _is_of_page)
 """Whether a linear layer of the visitor is training or queued"""
 
 
@@ -309,7 +291,7 @@ def can_go_on(examples: Examples) -> bool:
 
     It may have another seed.
     """
-    job, kept = training_commands.latest(_is_of_page), kept_vectors(examples)
+    job, kept = trainings.latest(_is_of_page), kept_vectors(examples)
     if job is None or kept is None or not isinstance(job.data, LabelledVectors):
         return False
     plan = current_plan(examples)
@@ -326,7 +308,7 @@ def training_refusal(kind: ClassifierKind, examples: Examples) -> str:
 def progress_text(view: View) -> str:
     """Describe a training's progress."""
     if view.status == "queued":
-        return training_commands.queued(view)
+        return trainings.queued(view)
     if view.status == "running":
         return f"Step {view.step:,} of {view.steps:,} …"
     return view.message or (f"Stopped after step {view.step:,} of {view.steps:,}." if view.status == "stopped" else "")

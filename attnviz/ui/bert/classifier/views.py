@@ -19,7 +19,6 @@ from attnviz.bert.classification.outcome import (
     SEEDS,
     SeedResult,
     Share,
-    Spread,
     TextWithoutWords,
     most_passes,
     spreads,
@@ -39,16 +38,14 @@ from attnviz.ui.bert.classifier.data import FORMAT, ClassifierKind, chosen_examp
 from attnviz.ui.bert.classifier.training import (
     TrainedClassifier,
     job_of,
-    pooled_text,
+    pooled_texts,
     seed_results,
     trained_classifier,
 )
-from attnviz.ui.bert.models import built_in
-from attnviz.ui.bert.parts import in_torch
+from attnviz.ui.bert.parts import built_in, in_torch
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.messages import plain
-from attnviz.ui.trained_models import visitor
-from attnviz.ui.training_jobs import keep, training_jobs
+from attnviz.ui.training_jobs import keep, training_jobs, visitor
 from attnviz.ui.widgets import notice, palette, plot
 
 if TYPE_CHECKING:
@@ -253,18 +250,17 @@ def seeds_table(results: list[SeedResult]) -> pd.DataFrame:
     """Return the accuracies in %: a row for each seed, then their mean and range."""
     import pandas as pd
 
-    spread_of = spreads(results) if results else {}
     rows = {
         str(result.seed): {LEARNERS[name]: percent(result.share(name).value) for name in NAMES} for result in results
     }
-    if spread_of:
-        rows["mean"] = {LEARNERS[name]: percent(spread_of[name].mean) for name in NAMES}
-        rows["range"] = {LEARNERS[name]: _range(spread_of[name]) for name in NAMES}
+    if results:
+        by_name = spreads(results)
+        rows["mean"] = {LEARNERS[name]: percent(spread.mean) for name, spread in by_name.items()}
+        rows["range"] = {
+            LEARNERS[name]: f"{number(100 * spread.low, 0)} to {percent(spread.high, 0)}"
+            for name, spread in by_name.items()
+        }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("seed")
-
-
-def _range(spread: Spread) -> str:
-    return f"{number(100 * spread.low, 0)} to {percent(spread.high, 0)}"
 
 
 def show_mistakes(trained: TrainedClassifier) -> None:
@@ -373,7 +369,7 @@ def text_field(trained: TrainedClassifier) -> str:
 
 def read_typed(trained: TrainedClassifier, text: str) -> TypedText:
     """Return a classifier's prediction for a text."""
-    pooled = pooled_text(built_in(), (text,))
+    pooled = pooled_texts(text)
     return TypedText(text, trained.classifier.features(pooled)[0], trained.classifier.logits(pooled)[0])
 
 
@@ -387,19 +383,14 @@ def show_sentence(trained: TrainedClassifier) -> None:
     order = np.argsort(typed.probabilities)[::-1]
     with st.container(key="class_said"):
         st.markdown(" · ".join(f"{plain(labels[n])} **{percent(typed.probabilities[n])}**" for n in order))
-    _show_reasons(trained, typed)
-    show_arithmetic(trained, typed)
-    in_torch(features_in(SENTENCE_LINES.format(width=trained.classifier.weight.shape[1], classes=len(labels)), trained))
-
-
-def _show_reasons(trained: TrainedClassifier, typed: TypedText) -> None:
-    """Show what each word does, and where [CLS] looks."""
     left, right = st.columns(2, gap="medium")
     with left:
         show_words(trained, typed)
     with right:
         show_attention(typed.text)
     notice("Attention says where [CLS] looks; leaving a word out says what it does. The two need not agree.")
+    show_arithmetic(trained, typed)
+    in_torch(features_in(SENTENCE_LINES.format(width=trained.classifier.weight.shape[1], classes=len(labels)), trained))
 
 
 def show_words(trained: TrainedClassifier, typed: TypedText) -> None:
@@ -428,7 +419,7 @@ def removals(trained: TrainedClassifier, typed: TypedText) -> tuple[list[TextWit
     words = without_words(typed.text, most_passes(len(built_in().tokenize(typed.text))))
     if not words:
         return [], []
-    pooled = pooled_text(built_in(), tuple(left_out.text for left_out in words))
+    pooled = pooled_texts(*(left_out.text for left_out in words))
     after = trained.classifier.probabilities(pooled)[:, typed.label]
     return words, (typed.probabilities[typed.label] - after).tolist()
 
@@ -437,8 +428,7 @@ def show_attention(text: str) -> None:
     """Show the last layer's attention from [CLS]: the mean over the heads, and a chosen head."""
     from attnviz.figures.classification import looks
 
-    model = built_in()
-    trace = caches.trace(model, text, None)
+    trace = caches.trace(built_in(), text, None)
     weights = from_cls(trace)
     shell.token_notes(trace.tokens)
     head = state.get("cls_head")
@@ -456,8 +446,7 @@ def show_attention(text: str) -> None:
 
 def from_cls(trace: Trace) -> Tensor:
     """Return the last layer's weights of the first token, (H, T)."""
-    last = len(trace.blocks["encoder"]) - 1
-    return trace.attentions(last)[:, 0]
+    return trace.attentions(len(trace.blocks["encoder"]) - 1)[:, 0]
 
 
 def show_arithmetic(trained: TrainedClassifier, typed: TypedText) -> None:

@@ -14,10 +14,9 @@ from attnviz.bert.classification.classifier import plan_of
 from attnviz.bert.classification.examples import Examples, built_in
 from attnviz.toy.language.config import BigramConfig
 from attnviz.training.jobs.jobs import Jobs
-from attnviz.training.labelled import LabelledVectors
-from attnviz.training.plan import Plan
+from attnviz.training.plan import LabelledVectors, Plan
 from attnviz.training.settings import TEXT, TrainingSettings
-from attnviz.ui import training_commands
+from attnviz.ui import training_jobs
 from attnviz.ui.bert.classifier import training
 from attnviz.ui.bert.classifier.data import AGENT, CLASSIFIER
 from attnviz.ui.bert.classifier.views import TypedText, softmax_of, weakness
@@ -32,7 +31,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> Jobs:
     """Return jobs that all wait: no process is started for them."""
     monkeypatch.setattr(Jobs, "_schedule", lambda _: None)
     found = Jobs(is_here=lambda _: True)
-    for module in (training, training_commands):
+    for module in (training, training_jobs):
         monkeypatch.setattr(module, "training_jobs", lambda: found)
         monkeypatch.setattr(module, "visitor", lambda: VISITOR)
     return found

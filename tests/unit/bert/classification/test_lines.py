@@ -11,8 +11,7 @@ from transformers import AutoTokenizer, BertModel
 from attnviz.bert.agent import over_positions, selective
 from attnviz.bert.classification.classifier import Pooled, plan_of, pool, pool_in_steps, vectors_of
 from attnviz.bert.classification.examples import Examples, built_in
-from attnviz.bert.classification.outcome import outcome_of
-from attnviz.bert.classification.shipped import Shipped, load
+from attnviz.bert.classification.shipped import load
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.described import find_folder
 from attnviz.training.loop import Trainer
@@ -20,7 +19,6 @@ from attnviz.training.plan import build
 from attnviz.training.vectors import Vectors
 from attnviz.ui.bert import agent
 from attnviz.ui.bert.classifier import views
-from tests.loaded import pooled
 
 TEXT = "Since the dose was raised she feels dizzy."
 SOME = 48
@@ -109,9 +107,7 @@ def test_the_lines_of_the_mistake_give_positions(minilm: BuiltInModel, names: di
 
 
 def test_the_lines_of_the_threshold_give_coverage_and_error() -> None:
-    shipped: Shipped = load("agent")
-    examples = built_in("reports")
-    outcome = outcome_of(examples, pooled("reports"), shipped.classifier, 0)
+    outcome = load("agent").outcome(built_in("reports"))
     given: dict[str, object] = {
         "probabilities": torch.from_numpy(outcome.probabilities), "classes": torch.from_numpy(outcome.classes.copy()),
         "threshold": 0.5,

@@ -36,7 +36,7 @@ from attnviz.figures.search import LONGEST, MANY, NUMBERED, SHORTEST, plane_map,
 from attnviz.figures.style import DARK, LIGHT
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.described import find_folder
-from attnviz.ui.bert.search.views import MAP_LINES, RANKING_LINES, TOKENS_LINES, isolated, most_alike
+from attnviz.ui.bert.search import MAP_LINES, RANKING_LINES, TOKENS_LINES, isolated, most_alike
 from tests.memory import held
 from tests.scripts import FILE, run_alone
 

@@ -18,13 +18,14 @@ from attnviz.formatting import nonzero
 from attnviz.links.bert import MAX_PIECE
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.ui import shell, state
-from attnviz.ui.bert.models import chosen_model, shown_model
-from attnviz.ui.bert.parts import in_torch
-from attnviz.ui.bert.round_trip.results import RoundTripSetup, chosen_place, setup_of
-from attnviz.ui.bert.round_trip.token_tables import (
+from attnviz.ui.bert.parts import Part, choose_model, chosen_model, in_torch, shown_model
+from attnviz.ui.bert.token_tables import (
+    RoundTripSetup,
+    chosen_place,
     label_in,
     named,
     percent,
+    setup_of,
     show_favoured,
     show_html,
     show_tokens,
@@ -102,36 +103,28 @@ def _there_and_back(setup: RoundTripSetup) -> str:
     )  # fmt: skip
     flow = "".join(f'<li data-by="{by}"><b>{name}</b></li>' for name, by in steps)
     kind = "yes" if returned == count else "no"
-    about = AUTOENCODER.format(width=width)
+    is_changed = returned == count and setup.table.decode(tokens.ids) != tokens.text  # although all ids came back
+    why = "<small>What else differs, such as capitals, the tokenizer changes.</small>" if is_changed else ""
     return (
-        f'<p class="about">{about}</p><ol class="flow">{flow}</ol>'
+        f'<p class="about">{AUTOENCODER.format(width=width)}</p><ol class="flow">{flow}</ol>'
         f'<div class="texts" data-item="texts"><span>typed</span><p dir="auto">{escape(tokens.text)}</p>'
         f'<span>came back</span><p dir="auto" class="out">{escape(setup.table.decode(back.likeliest))}</p>'
-        f'<div><b class="{kind}">{returned:,} of {count:,} ids come back</b>{_why(setup, returned)}</div></div>'
+        f'<div><b class="{kind}">{returned:,} of {count:,} ids come back</b>{why}</div></div>'
     )
-
-
-def _why(setup: RoundTripSetup, returned: int) -> str:
-    """Say why the texts differ although all ids came back."""
-    if returned < len(setup.tokens) or setup.table.decode(setup.tokens.ids) == setup.tokens.text:
-        return ""
-    return "<small>What else differs, such as capitals, the tokenizer changes.</small>"
 
 
 def choose_token(tokens: Tokens) -> int:
     """Let the user choose a token of the text, and return its position."""
     state.keep_token("q", "Token", tokens.labels, "the text has tokens", partial(chosen_place, tokens))
-    labels, places = _told_apart(tokens.labels), list(range(len(tokens)))
-    if len(tokens) <= BUTTONS:
-        state.choice(
-            "q", st.pills, "Token", places, format_func=labels.__getitem__, required=True,
-            label_visibility="collapsed", on_change=_forget_search,
-        )  # fmt: skip
-    else:
-        state.choice(
-            "q", st.selectbox, "Token", places, format_func=lambda at: f"{at} · {tokens.labels[at]}",
-            label_visibility="collapsed", on_change=_forget_search,
-        )  # fmt: skip
+    has_buttons = len(tokens) <= BUTTONS
+    labels = (
+        _told_apart(tokens.labels) if has_buttons else [f"{at} · {label}" for at, label in enumerate(tokens.labels)]
+    )
+    state.choice(
+        "q", st.pills if has_buttons else st.selectbox, "Token", list(range(len(tokens))),
+        format_func=labels.__getitem__, label_visibility="collapsed", on_change=partial(state.put, "back_piece", ""),
+        **({"required": True} if has_buttons else {}),
+    )  # fmt: skip
     return chosen_place(tokens)
 
 
@@ -142,10 +135,6 @@ def _told_apart(labels: Sequence[str]) -> list[str]:
     """
     escaped = list(map(plain, labels))
     return [f"{label} ({at})" if escaped.count(label) > 1 else label for at, label in enumerate(escaped)]
-
-
-def _forget_search() -> None:
-    state.put("back_piece", "")
 
 
 def show_written_out(setup: RoundTripSetup) -> None:
@@ -167,18 +156,19 @@ def _written(setup: RoundTripSetup, place: int) -> str:
     label, best = named(setup.tokens.labels[place]), named(labels[tokens[0]])
     total, scale = back.sums[place].item(), "" if setup.scale == 1 else f"{setup.scale:g} · "
     x, row = operands.x[:FIRST].tolist(), operands.rows[0][:FIRST].tolist()
+    listed = [", ".join(map(value, numbers)) for numbers in (x, row)]
     products = " + ".join(_product(a, b) for a, b in zip(x, row, strict=True))
     rows = "".join(
         f'<tr><td>{named(labels[token])}</td><td class="n">{value(logit)}</td>'
         f'<td class="n">{value(setup.scale * (logit - logits[0]))}</td>'
-        f'<td class="n">{_exponential(setup.scale * (logit - logits[0]))}</td>'
+        f'<td class="n">{nonzero(math.exp(setup.scale * (logit - logits[0])), 4)}</td>'
         f'<td class="n">{percent(share, 3)}</td></tr>'
         for token, logit, share in zip(tokens, logits, back.probabilities[place].tolist(), strict=True)
     )
     row_of = "its own row" if tokens[0] == back.ids[place] else f"the row of “{best}”"
     return (
-        f'<p class="written">x, the embedding of “{label}”, id {back.ids[place]:,}: ({_numbers(x)}, …), {width:,} '
-        f'numbers</p><p class="written">w, {row_of} of the output layer: ({_numbers(row)}, …)</p>'
+        f'<p class="written">x, the embedding of “{label}”, id {back.ids[place]:,}: ({listed[0]}, …), {width:,} '
+        f'numbers</p><p class="written">w, {row_of} of the output layer: ({listed[1]}, …)</p>'
         f'<p class="written"><b>logit</b> = x · w = {products} + … = <b class="logit">{value(logits[0])}</b></p>'
         '<div class="back-wide"><table><thead><tr><th>candidate</th><th class="n">logit</th>'
         f'<th class="n">z = {scale}{"(" if scale else ""}logit − {value(logits[0])}{")" if scale else ""}</th>'
@@ -192,14 +182,6 @@ def _written(setup: RoundTripSetup, place: int) -> str:
 def _product(a: float, b: float) -> str:
     """Format a product, with negative factors in brackets."""
     return " · ".join(value(factor) if factor >= 0 else f"({value(factor)})" for factor in (a, b))
-
-
-def _numbers(numbers: list[float]) -> str:
-    return ", ".join(map(value, numbers))
-
-
-def _exponential(z: float) -> str:
-    return nonzero(math.exp(z), 4)
 
 
 def show_neighbours(setup: RoundTripSetup) -> None:
@@ -391,3 +373,5 @@ VIEWS: dict[str, Callable[[RoundTripSetup], None]] = {
     "targets": show_targets,
 }
 """Keyed by name in links"""
+
+PART = Part(show, tables, script, controls=choose_model)

@@ -1,25 +1,35 @@
-"""The tab with the visitor's own lesson, opened from a file or built from views; it can be changed and downloaded."""
+"""The tabs of the page Start: lessons and examples, all scenes, the visitor's own lesson, and checks before class.
+
+The visitor's own lesson is opened from a file or built from views; it can be changed and downloaded.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
+from html import escape
 from typing import Any
 from zlib import crc32
 
 import streamlit as st
 
-from attnviz.lessons import MAX_BYTES, OWN, Lesson, LessonError, Scene, read_lesson
-from attnviz.lessons.files import write_lesson
-from attnviz.lessons.scene import MARKS, MAX_CHARACTERS, WALKED, check_summary, check_text, first_step, query_of
+from attnviz.lessons import MAX_BYTES, OWN, Lesson, LessonError, Scene, gallery, read_lesson, shipped, write_lesson
+from attnviz.lessons.lesson import MARKS, MAX_CHARACTERS, WALKED, check_text, first_step, query_of
 from attnviz.settings import settings
 from attnviz.ui.lessons import state as lesson_state
 from attnviz.ui.lessons.state import CurrentScene, LessonRecord
 from attnviz.ui.messages import plain
-from attnviz.ui.page_links import page_link
+from attnviz.ui.places import page_link
 from attnviz.ui.state import record
 from attnviz.ui.tokens.choices import file_field, uploaded
 
+SAYS = (
+    "attnviz shows what attention computes in a real BERT and in small models, on your own text, down to the last "
+    "number. Open a lesson, or an example and change its words."
+)
+ACROSS = 3
+"""Lessons in a row, with all their scenes"""
 FORMAT = """\
 title: My lesson
 summary: What it is about, in a sentence or two. It may be left out.
@@ -39,6 +49,64 @@ scenes:
 """
 _AT = "lesson_at"
 """The session key of the index of the chosen scene"""
+
+
+def show_start() -> None:
+    """Say what the app is, and show the shipped lessons and the example sentences as cards."""
+    st.html(f'<p class="start-says">{SAYS}</p><h2 class="start-title">Lessons</h2>')
+    with st.container(key="lesson_cards"):
+        for lesson in shipped().values():
+            first = CurrentScene(lesson, 1)
+            summary = f"{lesson.summary.partition('. ')[0].rstrip('.')}." if lesson.summary else ""
+            with st.container(key=f"lesson_start_{lesson.name}", border=True, gap=None):
+                page_link(first.scene.page, f"**{plain(lesson.title)}**", lesson_state.link_to(first, lecture=True))
+                st.html(f"<p>{escape(summary)} {len(lesson.scenes)} scenes.</p>")
+    st.html('<h2 class="start-title">Examples, each with a head of a real BERT that does something clear on it</h2>')
+    with st.container(key="example_cards"):
+        for number, example in enumerate(gallery()):
+            with st.container(key=f"example_card_{number}", border=True, gap=None):
+                page_link("step_by_step", f"**{plain(example.title)}**", example.link("step_by_step"))
+                st.html(f"<q>{escape(example.text)}</q><p>{escape(example.said)}</p>")
+
+
+def show_scenes() -> None:
+    """Show all scenes of the shipped lessons."""
+    lessons = tuple(shipped().values())
+    for start in range(0, len(lessons), ACROSS):
+        row = lessons[start : start + ACROSS]
+        for column, lesson in zip(st.columns(len(row), border=True), row, strict=True):
+            with column:
+                st.html(f'<div class="lesson-card"><h2>{escape(lesson.title)}</h2></div>')
+                if lesson.summary:
+                    st.caption(plain(lesson.summary))
+                for number, scene in enumerate(lesson.scenes, 1):
+                    link = lesson_state.link_to(CurrentScene(lesson, number))
+                    page_link(scene.page, f"{number} · {plain(scene.title)}", link)
+
+
+CHECK_MARKS = {
+    "ok": ":green[:material/check_circle:]",
+    "warn": ":orange[:material/warning:]",
+    "fail": ":red[:material/error:]",
+}
+
+
+def show_ready() -> None:
+    """Show the checks and their results; not on a public server, where the machine's details are private."""
+    if settings().public:
+        st.info("These checks are for the person who runs the server: python \\-m attnviz ready")
+        return
+    st.caption(plain("Checks everything that a lecture needs. In a terminal: python -m attnviz ready"))
+    kept = record(LessonRecord)
+    if st.button("Check now", key="check_ready"):
+        with st.spinner("Checking …"):
+            from attnviz.ready import checks
+            from attnviz.ui import caches
+
+            kept.checks = tuple(checks(load=lambda: caches.model("minilm")))
+    for check in kept.checks:
+        line = f"{CHECK_MARKS[check.state]} **{plain(check.name)}**: {plain(check.detail)}"
+        st.markdown(f"{line}  \n→ {plain(check.advice)}" if check.advice else line)
 
 
 def show_own() -> None:
@@ -102,7 +170,8 @@ def _show_lesson(lesson: Lesson) -> None:
                 "Download as YAML", data=lambda: write_lesson(lesson).encode(), file_name="lesson.yaml",
                 mime="application/yaml", icon=":material/download:", on_click="ignore", key="lesson_download",
             )  # fmt: skip
-        st.button("Start over", icon=":material/delete:", key="lesson_drop", on_click=_drop)
+        drop = partial(lesson_state.change, None, "start over")
+        st.button("Start over", icon=":material/delete:", key="lesson_drop", on_click=drop)
     st.caption("It is kept in this browser tab only: download it to keep it longer.")
 
 
@@ -141,7 +210,8 @@ def _rename() -> None:
     title, summary = (str(st.session_state.get(key) or "").strip() for key in ("lesson_title", "lesson_summary"))
     try:
         check_text("title", title)
-        check_summary(summary)
+        if summary:
+            check_text("summary", summary)
     except LessonError as why:
         lesson_state.refuse_change(why)
         return
@@ -168,10 +238,6 @@ def _remove() -> None:
     if at in range(len(scenes)):
         removed = scenes.pop(at)
         lesson_state.change(replace(lesson_state.own_or_new(), scenes=tuple(scenes)), f"remove “{removed.title}”")
-
-
-def _drop() -> None:
-    lesson_state.change(None, "start over")
 
 
 _EDITED = ("title", "sentence", "predict", "q", "question", "steps")

@@ -1,54 +1,72 @@
-"""What if this head were gone? A grid of all heads, where a click switches one off, and beside it what changes."""
+"""What if this head were gone? A grid of all heads, where a click switches one off, and beside it what changes.
+
+Results are computed in the worker pool and cached for all sessions.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
+from dataclasses import dataclass
 from functools import partial
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import streamlit as st
 import torch
+from torch import Tensor
 
-from attnviz.bert.ablation import MEASURES, Effects, HeadMeasures, cosine, sentence_embedding, spearman
+from attnviz.bert.ablation import (
+    MEASURES,
+    Effects,
+    Head,
+    HeadMeasures,
+    cosine,
+    effects_in_steps,
+    head_means,
+    head_measures,
+    hidden_without,
+    sentence_embedding,
+    spearman,
+    without,
+)
+from attnviz.bert.encoding import embed_sentences
 from attnviz.bert.search import built_in as reference
 from attnviz.components.matrix import ClickEffects, heads_matrix
 from attnviz.export.code.bert.uses import BY_MEAN_LINES, WITHOUT_LINES, without_script
 from attnviz.formatting import DIGITS, number, percent, power_of_ten
-from attnviz.links.values import Head
+from attnviz.measures.survey import survey_name
+from attnviz.runtime.long_work import Work
 from attnviz.tokens import NoTokensError
 from attnviz.ui import shell, state
-from attnviz.ui.bert.ablation.results import (
-    Ablation,
-    ablate,
-    effects_of,
-    measures_of,
-    off_in,
-    request_effects,
-    sentence_cosines,
-)
 from attnviz.ui.bert.bars import side_by_side
-from attnviz.ui.bert.models import built_in
-from attnviz.ui.bert.parts import in_torch
-from attnviz.ui.bert.rows import numbered
+from attnviz.ui.bert.parts import Part, built_in, in_torch
+from attnviz.ui.caches import named_cache, result, wait_for
 from attnviz.ui.messages import plain
+from attnviz.ui.sources import RESOURCES
+from attnviz.ui.tokens.chips import numbered
 from attnviz.ui.widgets import clicked, notice, palette, plot, settings_popover
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from attnviz.pretrained.built_in import BuiltInModel
+    from attnviz.trace.trace import Trace
+
+HIDDEN_BYTES = 12 * 2**20
+"""Output embeddings of 15 texts of 512 tokens, or of some 500 sentences"""
+EFFECT_BYTES = 2**20
+"""Effects and measures of some thousand texts"""
+INDEX_BYTES = 2**20
+"""The embeddings of the built-in sentences"""
+AT_ONCE_UP_TO = 128
+"""Tokens: the effects of all heads on longer texts take seconds, and are computed on request only"""
+FAILED = "The heads could not be measured: there may be too little memory for it just now. Choose a shorter text."
 OFF_BY_HELP = """**Zero**: the head's slice of `concat` is 0, as if its rows of W_O were (Michel et al. 2019).
 
 **Mean**: its slice is the head's own mean output over all positions of the 180 sentences of the search, so that
 what it adds to every text alike stays (Wang et al. 2022)."""
 TITLE = "Effect of each head alone on the sentence embedding: 1 − cosine, in thousandths. A click switches a head off."
-MEASURE_NAMES = {
-    "largest": "largest weight",
-    "words": "weight on words",
-    "entropy": "entropy",
-    "distance": "distance",
-    "norm": "norm",
-}
-"""Keyed by name in links"""
 AXES = {
     "largest": "largest weight of a word on a word, mean over words",
     "words": "weight of words on words, mean over words",
@@ -69,11 +87,145 @@ COLUMNS = {
     "sentence": "1 − cosine, sentence", "tokens": "1 − cosine, tokens", "largest": "largest weight",
     "words": "weight on words", "entropy": "entropy (bits)", "distance": "distance (tokens)", "norm": "norm",
 }  # fmt: skip
+"""Keyed by name; those of the measures are their names in links"""
 SENTENCES = 5
 """Sentences shown of the ranking"""
 SEARCH_CAPTION = (
     "was: the rank with all heads; before: the cosine with all heads. The sentences are embedded by the whole model."
 )
+
+
+@dataclass(slots=True)
+class _EffectsRecord:
+    """What a session keeps of the effects of all heads."""
+
+    requested: tuple[str, str] | None = None
+    """The key of the last ablation of a long text whose effects were requested"""
+
+
+@dataclass(frozen=True, slots=True)
+class Ablation:
+    """A text's pass through the whole model, and through the model without some heads."""
+
+    model: BuiltInModel
+    trace: Trace
+    off: tuple[Head, ...]
+    by: str
+    """"zero" or "mean\""""
+    after: Tensor
+    """(T, C): the output embeddings without the heads"""
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """The number of layers, and of heads in a layer."""
+        layers, heads = self.model.description.layers["encoder"]
+        return layers, heads
+
+    @property
+    def off_text(self) -> str:
+        """A short name for the heads that are switched off."""
+        if not self.off:
+            return "no head"
+        (layer, head), *others = self.off
+        if not others:
+            return f"layer {layer} · head {head}"
+        is_layer = len(self.off) == self.size[1] and all(other == layer for other, _ in others)
+        return f"all of layer {layer}" if is_layer else f"{len(self.off)} heads"
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What the effects of all heads depend on."""
+        return survey_name(self.trace, "encoder"), self.by
+
+    @property
+    def digest(self) -> str:
+        """A name for a plot of this text and these heads: a new name clears the plot's selection."""
+        return blake2b(repr((self.key, self.off)).encode(), digest_size=6).hexdigest()
+
+    @property
+    def means(self) -> Tensor | None:
+        """What replaces the heads' outputs, (L, H, D); None means 0."""
+        return means_of(self.model) if self.by == "mean" else None
+
+
+def ablate(text: str) -> Ablation:
+    """Run a text through the whole model, and through the model without the heads that the view switches off.
+
+    Raises:
+        attnviz.tokens.NoTokensError: the text has no token.
+    """
+    model = built_in()
+    trace, off, by = RESOURCES.trace(model, text, None), off_in(model), state.get("off_by")
+    if not off:
+        return Ablation(model, trace, off, by, trace.last_hidden_state)
+    key = survey_name(trace, "encoder"), off, by
+
+    def compute() -> Tensor:
+        return hidden_without(model, trace.tokens, off, means_of(model) if by == "mean" else None)
+
+    return Ablation(model, trace, off, by, result("heads off", HIDDEN_BYTES, key, compute))
+
+
+def off_in(model: BuiltInModel) -> tuple[Head, ...]:
+    """Return the heads that the view switches off; those that the model does not have are left out, with a note."""
+    layers, heads = model.description.layers["encoder"]
+    chosen: Collection[Head] = state.get("off")
+    missing = [head for head in chosen if head[0] >= layers or head[1] >= heads]
+    if missing:
+        state.note(f"Layer {missing[0][0]} · head {missing[0][1]} does not exist: there are {layers} x {heads} heads.")
+        state.put("off", tuple(head for head in chosen if head not in missing))
+    return tuple(state.get("off"))
+
+
+def means_of(model: BuiltInModel) -> Tensor:
+    """Return each head's mean output over the reference sentences, (L, H, D)."""
+    return result("head means", EFFECT_BYTES, model.name, partial(head_means, model, reference().sentences))
+
+
+def sentence_cosines(ablation: Ablation) -> tuple[Tensor, Tensor]:
+    """Return the cosine of each built-in sentence with the text, with all heads and without some: (N,) each.
+
+    The sentences are embedded by the whole model; only the text's embedding differs.
+    """
+    sentences = reference().sentences
+    index: Tensor = result(
+        "sentences", INDEX_BYTES, ablation.model.name, partial(embed_sentences, sentences, model=ablation.model)
+    )
+    text = ablation.trace.tokens.text
+
+    def query(off: tuple[Head, ...]) -> Tensor:
+        with without(ablation.model, off, ablation.means):
+            return embed_sentences([text], model=ablation.model)[0]
+
+    before, after = (
+        result("queries", EFFECT_BYTES, (ablation.key, off), partial(query, off)) for off in ((), ablation.off)
+    )
+    return (index @ before).clamp(-1, 1), (index @ after).clamp(-1, 1)
+
+
+def measures_of(ablation: Ablation) -> HeadMeasures:
+    """Return the measures of the attention of all heads."""
+    return result("head measures", EFFECT_BYTES, ablation.key[0], partial(head_measures, ablation.trace))
+
+
+def effects_of(ablation: Ablation) -> Effects | None:
+    """Return the effects of all heads; None for a long text until this session requests them."""
+    is_requested = state.record(_EffectsRecord).requested == ablation.key
+    if len(ablation.trace.tokens) > AT_ONCE_UP_TO and not is_requested:
+        return None
+    layers, heads = ablation.size
+    effects: Work[Effects] = Work(
+        named_cache("head effects", EFFECT_BYTES),
+        ablation.key,
+        lambda: effects_in_steps(ablation.model, ablation.trace, ablation.means),
+        FAILED,
+    )
+    return wait_for(effects, layers * heads, "heads are measured")
+
+
+def request_effects(ablation: Ablation) -> None:
+    """Request the effects of all heads on a long text, from a callback."""
+    state.record(_EffectsRecord).requested = ablation.key
 
 
 def controls() -> None:
@@ -215,8 +367,9 @@ def show_measures(ablation: Ablation) -> None:
     if math.isnan(rank):
         st.info("There is nothing to be ranked: this measure is the same for all heads, or the text has no word.")
         return
+    title, _, _ = COLUMNS[name].partition(" (")
     st.markdown(
-        f"Spearman’s rank correlation of **{MEASURE_NAMES[name]}** and effect over all {effect.numel()} heads: "
+        f"Spearman’s rank correlation of **{title}** and effect over all {effect.numel()} heads: "
         f"**{number(rank)}** (1: the same order, 0: no relation, −1: the reverse order)."
     )
     figure = against(
@@ -373,3 +526,5 @@ VIEWS = {
     "table": show_table,
 }
 """What is shown beside the grid, keyed by name in links"""
+
+PART = Part(show, tables, script, controls=controls)

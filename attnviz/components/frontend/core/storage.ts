@@ -1,0 +1,20 @@
+// What a tab keeps over a change of page and a reload, by name.
+
+/** "" where nothing is kept, or storage is forbidden. */
+export function kept(name: string) {
+  try {
+    return sessionStorage.getItem(name) ?? "";
+  } catch {
+    return "";
+  }
+}
+
+/** An empty text forgets what was kept. */
+export function keep(name: string, text: string) {
+  try {
+    if (text) sessionStorage.setItem(name, text);
+    else sessionStorage.removeItem(name);
+  } catch {
+    // Forbidden or full: then what was kept stays.
+  }
+}
