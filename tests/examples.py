@@ -18,7 +18,7 @@ __import__("torch").seed()
 __import__("numpy").random.seed()
 __import__("random").seed()
 with __import__("warnings").catch_warnings():
-    pass  # its filters count as changed then, and each warning is given again
+    pass  # its filters count as changed then, and each that they held back is given again
 """
 """Deletes all names. What is drawn is as random as in a new process; modules and their settings stay."""
 ROOT = Path(__file__).resolve().parents[1]

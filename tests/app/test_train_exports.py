@@ -24,9 +24,9 @@ from attnviz.training.jobs.weights import model_of
 from attnviz.training.series import SERIES
 from attnviz.training.tasks import TASKS
 from attnviz.training.text.corpus import built_in
-from attnviz.ui.train import EXPORTS
+from attnviz.ui.train import EXPORTS, tabs
 from attnviz.ui.train.arrays import accuracy_without, at_snapshots, reading_of
-from attnviz.ui.train.chosen import SnapshotName, model_file, script_of
+from attnviz.ui.train.chosen import GoneError, SnapshotName, model_file, script_of
 from attnviz.ui.train.exports import CurvesOf, curves_csv, frames_of, moving_picture, training_file
 from attnviz.ui.train.tabs import GENERATED, NO_TEXT, NOTHING
 from attnviz.ui.training_jobs import training_jobs
@@ -63,7 +63,7 @@ def test_a_model_without_attention_is_a_file_and_has_no_picture() -> None:
     at = open_page("train", task="sort", **FAST)
     train(at, "control")
     assert frames_of(of(at, sample="31")) == 0
-    with pytest.raises(LookupError):
+    with pytest.raises(GoneError, match="no head to show"):
         moving_picture(of(at, sample="31"), "gif")
     assert model_file(of(at, sample="31")).card.after == 20
 
@@ -74,8 +74,19 @@ def test_what_is_no_longer_there_is_said() -> None:
     chosen = of(at)
     training_jobs().release(chosen.visitor)
     for made in (model_file, training_file):
-        with pytest.raises(LookupError, match="no longer on the server"):
+        with pytest.raises(GoneError, match="no longer on the server"):
             made(chosen)
+
+
+@pytest.mark.parametrize("tab", ["Model", "Animation", "Web page", "Script"])
+def test_a_training_that_goes_while_a_tab_is_drawn_is_said_there(tab: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    at = open_page("train", {"export": True, "export_tab": tab}, **FAST)
+    train(at)
+    gone = replace(of(at), number=99)
+    monkeypatch.setattr(tabs, "chosen", lambda: gone)
+    at.run()
+    assert not at.exception
+    assert any("no longer on the server" in each.value for each in at.caption)
 
 
 def test_the_picture_has_a_frame_for_each_snapshot_and_its_cells_are_the_head_s_weights() -> None:

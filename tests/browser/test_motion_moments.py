@@ -411,7 +411,7 @@ def test_the_bar_answers_keys_of_its_own_and_says_what_a_press_does(run: Run) ->
     assert found["read"] == [["500", "ab", "ab"], ["1000", "b", "b"], ["1000", "the whole picture", ""]]
 
 
-MOTION = """
+UNFETCHED = """
   const numbers = { scores: [1, 5, 2, 7, 3, 7] };
   const panels = Object.entries(numbers).map(([name, data]) => ({
     name, title: name, role: null, rows: "query", cols: "key", low: 0, high: 9, scale: "signed",
@@ -428,8 +428,8 @@ MOTION = """
   performance.now = () => now;
   const board = { element: document.createElement("div"), motion: null, drawNow: () => { drawn += 1; } };
   const motion = new m.Motion(document.body, board);
-  await motion.fetch();
 """
+MOTION = UNFETCHED + "await motion.fetch();"
 
 
 EARLY = """
@@ -506,8 +506,10 @@ def test_where_motions_do_not_come_the_picture_stays_whole_and_the_next_step_tri
             route.continue_()
 
     plain_page.route("**/motion/motions.ts", lose_the_first)
-    found = run("motion/motion.ts", MOTION.replace("await motion.fetch();", "") + EARLY + body)
-    plain_page.unroute("**/motion/motions.ts")
+    try:
+        found = run("motion/motion.ts", UNFETCHED + EARLY + body)
+    finally:
+        plain_page.unroute("**/motion/motions.ts")
     assert found == [[True, None, False, 1], [False, None, True]]
 
 

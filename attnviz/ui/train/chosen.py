@@ -40,7 +40,7 @@ OPENS = ("step_by_step", "heads", "compare", "transformer")
 
 
 class GoneError(LookupError):
-    """A training, a snapshot or a head is no longer there, or not yet. The message is a sentence for the page."""
+    """What was asked for is not there: no longer, not yet, or never. The message is a sentence for the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,21 +178,27 @@ def open_if_asked() -> None:
     """Go to the page on which the visitor wants to open the model on screen; if it can't open there, say why."""
     trained_models.go_if_opened()
     page, of = commands.once("page"), chosen()
-    if page == "generate" and of is not None and of.task == TEXT:
-        state.go_to_page(PAGES["train"].script, link_to_generate(of))
-    if page not in OPENS or of is None:
+    generates = page == "generate" and of is not None and of.task == TEXT
+    if of is None or not (generates or page in OPENS):
         return
     try:
-        link = link_to(of, page)
+        link = link_to_generate(of) if generates else link_to(of, page)
     except (ModelError, GoneError) as why:
         st.warning(plain(str(why)))
         return
-    state.go_to_page(PAGES[page].script, link)
+    state.go_to_page(PAGES["train" if generates else page].script, link)
 
 
 def link_to_generate(of: SnapshotName) -> dict[str, str]:
-    """Return a link to the part Generate, with a snapshot of a training on a text and the sample as its prompt."""
-    last = of.job().view.snapshots[-1].step
+    """Return a link to the part Generate, with a snapshot of a training on a text and the sample as its prompt.
+
+    Raises:
+        GoneError: the training is no longer there, or has no snapshot yet.
+    """
+    snapshots = of.job().view.snapshots
+    if not snapshots:
+        raise GoneError("This training has no snapshot yet.")
+    last = snapshots[-1].step
     view = state.every() | {
         "train_part": "generate", "text_model": f"run-{of.number}", "snapshot": None if of.step == last else of.step,
         "prompt": state.get("sample"), "watch": "", "drawn": KEYS["drawn"].default,

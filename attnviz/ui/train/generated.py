@@ -348,7 +348,7 @@ def file_of(model: TextModel, visitor: str) -> File:
 
     Raises:
         ModelError: as `model_file` does, or the model is no longer there.
-        LookupError: its training is no longer there.
+        GoneError: its training is no longer there.
     """
     if model.job:
         file = model_file(SnapshotName(visitor, TEXT, model.job, model.step, "", ""))

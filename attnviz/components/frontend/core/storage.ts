@@ -12,9 +12,9 @@ export function kept(name: string) {
 /** An empty text forgets what was kept. */
 export function keep(name: string, text: string) {
   try {
+    sessionStorage.removeItem(name);
     if (text) sessionStorage.setItem(name, text);
-    else sessionStorage.removeItem(name);
   } catch {
-    // Forbidden or full: then what was kept stays.
+    // Forbidden or full: then nothing is kept.
   }
 }

@@ -31,7 +31,7 @@ export class Motion {
     this.board = board;
     this.player = new Player(root, {
       onAct: (name) => this.act(name),
-      onSeek: (t) => this.seek(STILL.matches ? this.nearest(t) : t),
+      onSeek: (t) => this.seek(STILL.matches && !this.isComing ? this.nearest(t) : t),
     });
     if (board.element.attnvizPicture) board.element.attnvizPicture.animation = (looks) => this.animation(looks);
   }
@@ -52,8 +52,7 @@ export class Motion {
   /** Shows the bar where there is something to play, and keeps its room until that is known: one matrix is read off. */
   offer() {
     const { root } = this.player;
-    const mayPlay = this.isComing && this.shown !== null && this.shown.header.panels.length > 1;
-    root.hidden = !this.timeline && !mayPlay;
+    root.hidden = !this.timeline && !this.mayPlay;
     root.ariaBusy = this.isComing ? "true" : null;
     this.board.element.toggleAttribute("data-plays", Boolean(this.timeline));
   }
@@ -64,7 +63,7 @@ export class Motion {
       ({ animationOf, motionAt, timelineOf }) => {
         this.scripts = { animationOf, motionAt, timelineOf };
         this.offer();
-        if (this.t < 1) this.paint(); // the slider was moved meanwhile
+        if (this.t < 1) this.seek(STILL.matches ? this.nearest(this.t) : this.t); // the slider was moved meanwhile
       },
       () => {
         this.fetching = null;
@@ -78,6 +77,11 @@ export class Motion {
 
   get isComing() {
     return this.fetching !== null && this.scripts === null;
+  }
+
+  /** Whether the scripts that are on their way may find something to play: several matrices. */
+  get mayPlay() {
+    return this.isComing && this.shown !== null && this.shown.header.panels.length > 1;
   }
 
   setPin(pin: Pair) {
@@ -114,7 +118,7 @@ export class Motion {
   /** Does what a button or a key asks for; says whether there is something to play. */
   act(name: string) {
     if (!ACTS[name]) return false;
-    if (this.shown && this.isComing) {
+    if (this.shown && this.mayPlay) {
       const { step } = this.shown.header;
       void this.fetch().then(() => this.shown?.header.step === step && this.act(name));
       return true;

@@ -5,13 +5,13 @@ import { keep, kept } from "../core/storage.ts";
 import { APP } from "../core/streamlit.ts";
 
 const RELOADED = "attnviz-reloaded";
-/** A page that fails at once is not loaded without end; nor one that can't keep when it was loaded. */
 const AGAIN_AFTER = 20_000; // ms
 
 export function reloadWhenLost() {
   window.addEventListener("error", () => setTimeout(reloadIfLost));
 }
 
+/** At most once in a while, or a page that fails at once were loaded without end; never where no time can be kept. */
 function reloadIfLost() {
   if (document.querySelector(APP) || Date.now() - Number(kept(RELOADED)) < AGAIN_AFTER) return;
   const now = String(Date.now());
