@@ -36,7 +36,14 @@ if TYPE_CHECKING:
     from attnviz.pretrained.built_in import BuiltInModel
 
 SETTINGS = TrainingSettings(
-    steps=4000, batch=256, learning_rate=2e-3, warm_up=50, decay="cosine", last_rate=0.02, beta2=0.98
+    steps=1500,
+    batch=256,
+    learning_rate=2e-3,
+    warm_up=50,
+    decay="cosine",
+    last_rate=0.02,
+    beta2=0.98,
+    precision="bfloat16",
 )
 SEEDS = 5
 """How many seeds a head is trained with; the first one's is written"""
@@ -263,7 +270,7 @@ class HeadRun(ShortRepr):
             "digest": self.digest, "settings": asdict(self.settings),
             "results": [asdict(result) for result in self.results],
         })  # fmt: skip
-        weights = b"" if self.weights is None else self.weights.to_bytes()
+        weights = None if self.weights is None else self.weights.to_bytes()
         with replacing(self.checkpoint) as file:
             torch.save({"said": said, "weights": weights, "state": self._state}, file)
 

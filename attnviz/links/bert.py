@@ -107,9 +107,16 @@ BERT_KEYS: dict[str, Key] = {
     ),
     "off_view": Key(
         "tokens",
-        titled(tokens="Output", measures="All heads", classifier="Classifier", search="Search", table="Table"),
-        "what is shown beside the grid of heads: output embeddings, effects against a measure, a table of all "
-        "heads, the classifier, or the search",
+        titled(
+            tokens="Output",
+            answer="Answer",
+            measures="All heads",
+            classifier="Classifier",
+            search="Search",
+            table="Table",
+        ),
+        "what is shown beside the grid of heads: output embeddings, the answer for a [MASK], effects against a "
+        "measure, a table of all heads, the classifier, or the search",
     ),
     "off_measure": Key(
         "largest",

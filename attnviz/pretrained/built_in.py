@@ -46,6 +46,7 @@ from attnviz.toy.layers import EncoderLayer
 from attnviz.toy.stacks import Bert, BertEmbeddings, Encoder
 from attnviz.trace.model import Kind
 from attnviz.trace.recorder import Call, Pass, is_replacing, recording
+from attnviz.trace.vocabulary import Vocabulary
 
 EXAMPLE = (101, 102)
 """Token ids of the example from which the graph is traced: [CLS] [SEP]. The graph takes any number of tokens."""
@@ -117,6 +118,7 @@ class BuiltInModel(PretrainedModel):
     is_encoder_decoder = False
     takes_segments = True
     mask: tuple[str, int]
+    vocabulary: Vocabulary
     max_tokens = MAX_POSITIONS
     has_positions = True
 

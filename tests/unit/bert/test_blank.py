@@ -14,7 +14,6 @@ from tokenizers import AddedToken, ByteLevelBPETokenizer, Tokenizer
 from attnviz.bert.blank import completed, fill, label_for, lacks, last_word, maskable, masks_in, read
 from attnviz.export.code.bert.uses import blank_script
 from attnviz.pretrained import PretrainedModel, load
-from tests.loaded import built_in_model
 from tests.memory import held
 from tests.unit.families import BART, BERT, SIZES, save, save_model
 
