@@ -22,6 +22,7 @@ from attnviz.measures.summands import (
     DIFFERENT_SUM,
     EmbeddingSum,
     NoSummandsError,
+    Stack,
     Summands,
     input_summands,
     is_sum,
@@ -134,7 +135,7 @@ def score_parts(
     place: Place,
     head: int,
     pair: tuple[int, int],
-    embeddings: Mapping[str, EmbeddingSum] | None = None,
+    embeddings: Mapping[Stack, EmbeddingSum] | None = None,
 ) -> ScoreParts:
     """Split the score of a query and a key.
 
@@ -161,7 +162,7 @@ def score_parts(
 
 
 def _summands(
-    trace: Trace, place: Place, pair: tuple[int, int], embeddings: Mapping[str, EmbeddingSum]
+    trace: Trace, place: Place, pair: tuple[int, int], embeddings: Mapping[Stack, EmbeddingSum]
 ) -> tuple[Summands, Summands]:
     """Return the summands of the inputs of query and key: of their rows, or of all rows if a projection mixes them."""
     layer = trace.layer(place.layer, place.kind)

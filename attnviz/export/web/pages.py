@@ -169,7 +169,7 @@ def _hash(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
-WALK_KEYS = ("step", "layer", "head", "q", "k", "predict", "stretch", "limit", "focus", "dim", "play")
+WALK_KEYS = ("step", "layer", "head", "q", "k", "predict", "stretch", "limit", "focus", "dim", "why", "play")
 """The link keys of what is chosen in a walk"""
 HEADS_KEYS = ("layer", "head", "rollout", "chosen", "q", "k", "show", "direction", "threshold", "strongest", "special",
               "between", "values", "mean", "stretch", "sort", "label")  # fmt: skip
