@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
@@ -42,6 +42,8 @@ MOST_PAIRED = 5
 class ScoreParts(ShortRepr):
     """One score as sums."""
 
+    columns: ClassVar[tuple[str, ...]] = ("sum over", "of the query", "of the key", "contribution")
+    """Those of `rows`"""
     products: Tensor
     """(D,): q_d · k_d, in double precision"""
     query_parts: tuple[str, ...] = ()
@@ -86,8 +88,8 @@ class ScoreParts(ShortRepr):
         grouped = torch.stack([self.pairs[group].sum(0) for group in rows])
         grouped = torch.stack([grouped[:, group].sum(1) for group in columns], dim=1)
         return {
-            "query": list(zip(self.query_parts, self.of_query.tolist(), strict=True)),
-            "key": list(zip(self.key_parts, self.of_key.tolist(), strict=True)),
+            "query": list(map(list, zip(self.query_parts, self.of_query.tolist(), strict=True))),
+            "key": list(map(list, zip(self.key_parts, self.of_key.tolist(), strict=True))),
             "rows": row_names,
             "columns": column_names,
             "pairs": grouped.tolist(),
@@ -115,10 +117,6 @@ class ScoreParts(ShortRepr):
             for key, x in zip(self.key_parts, row, strict=True)
         )
         return [*products, *pairs]
-
-
-COLUMNS = ("sum over", "of the query", "of the key", "contribution")
-"""The columns of `ScoreParts.rows`"""
 
 
 def _largest(values: Sequence[float], names: Sequence[str]) -> tuple[list[list[int]], list[str]]:

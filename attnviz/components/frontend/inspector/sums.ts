@@ -41,8 +41,8 @@ export function sumTable(name: string, terms: Term[], count = LARGEST + 1): Temp
   const shares = head("share", "the term’s size, of the sum of all sizes");
   return template(
     "table",
-    { class: "sums", dataset: { sums: name } },
-    template("thead", {}, template("tr", {}, head("term"), head("value"), head(""), shares, head("sum so far"))),
+    { class: "sums", "aria-label": name, dataset: { sums: name } },
+    template("thead", {}, template("tr", {}, head("term"), head("value"), template("td"), shares, head("sum so far"))),
     template("tbody", {}, ...lines),
   );
 }

@@ -44,9 +44,6 @@ export class Why {
   constructor(explains: Explains, onCome: () => void) {
     this.explains = explains;
     this.onCome = onCome;
-    this.root.addEventListener("toggle", () => {
-      if (this.root.open !== this.isOpen) explains.onOpen(this.root.open);
-    });
     const onFail = () => this.onCome();
     this.files = new Files((name) => this.get(name), { onCome: (name, parts) => this.take(name, parts), onFail });
   }
@@ -71,7 +68,12 @@ export class Why {
     const question = `Why is this score ${isHigh(attention, q, k) ? "high" : "low"}?`;
     const content = this.isOpen ? this.content(inspected, q, k, isPinned) : [];
     if (!this.isOpen) this.files.want([]);
-    write(this.root, template("summary", {}, question), ...content);
+    // Whether it is open is the view's to say: what the browser did by itself, a frame in between would undo.
+    const onclick = (event: Event) => {
+      event.preventDefault();
+      this.explains.onOpen(!this.isOpen);
+    };
+    write(this.root, template("summary", { onclick }, question), ...content);
     return this.root;
   }
 

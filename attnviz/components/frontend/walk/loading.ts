@@ -21,9 +21,12 @@ export const documentName = (layer: number) => `document ${layer}`;
 /** The name of an array that a document refers to. */
 export const arrayName = (layer: number, name: string) => `array ${layer} ${name}`;
 
-/** The file with what a score is made of. */
+/** What stands before the head, query and key in the name of a file with what a score is made of. */
+export const SCORE = "~score-";
+
+/** The file with what a score is made of, beside the document of its layer. */
 export const scoreName = ({ documents }: Home, layer: number, head: number, q: number, k: number) =>
-  `${documents?.[layer] ?? ""}~score-${head}-${q}-${k}`;
+  `${documents?.[layer] ?? ""}${SCORE}${head}-${q}-${k}`;
 
 export class Loading {
   home: Home;
