@@ -17,7 +17,6 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from attnviz.formatting import counted
 from attnviz.measures.summands import (
     DIFFERENT_SUM,
     EmbeddingSum,
@@ -53,7 +52,7 @@ class ScoreParts(ShortRepr):
     pairs: Tensor | None = None
     """(P, R): each part of the query times each part of the key; None if they are not known"""
     norms: int = 0
-    """How many LayerNorms lie between a part and the score, whose deviations are held fixed"""
+    """How many LayerNorms a part passes at most, whose deviations are held fixed"""
     reason: str = ""
     """Why the parts are not known, as a sentence"""
 
@@ -100,10 +99,11 @@ class ScoreParts(ShortRepr):
     def _note(self) -> str:
         if not self.norms:
             return ""
+        passed, it = ("a LayerNorm", "It") if self.norms == 1 else (f"up to {self.norms} LayerNorms", "Each")
         return (
-            f"{counted(self.norms, 'LayerNorm')} {'lies' if self.norms == 1 else 'lie'} between a part and the score. "
-            "Each divides by the deviation of the whole row, which is held at its actual value: then the sum is "
-            "exact, but it does not say how a part changes that deviation."
+            f"Parts of X pass {passed} on their way to the score. {it} divides by the deviation of the whole row, "
+            "which is held at its actual value: then the sum is exact, but it does not say how a part changes that "
+            "deviation."
         )
 
     def rows(self) -> list[list[object]]:

@@ -363,7 +363,7 @@ def test_the_payload_has_the_largest_parts_and_all_others_together() -> None:
     assert table.shape == (MOST_PAIRED + 1, MOST_PAIRED + 1)
     assert [float(x) for x in table.sum(1)[:-1]] == pytest.approx([value for _, value in largest], abs=1e-4)
     assert float(table.sum()) == pytest.approx(parts.score, abs=1e-4)
-    assert shown["note"].startswith("8 LayerNorms lie between")
+    assert shown["note"].startswith("Parts of X pass up to 8 LayerNorms on their way to the score. Each divides")
 
 
 def test_few_parts_are_all_shown() -> None:
@@ -374,7 +374,7 @@ def test_few_parts_are_all_shown() -> None:
     shown = parts.payload()
     names = {"token", "segment", "position", "embedding norm β"}
     assert (set(shown["rows"]), set(shown["columns"])) == (names | {"b_Q"}, names | {"b_K"})
-    assert shown["note"].startswith("1 LayerNorm lies between")
+    assert shown["note"].startswith("Parts of X pass a LayerNorm on their way to the score. It divides")
     table = parts.rows()
     assert len(table) == 32 + 5 * 5
     assert sum(float(str(row[3])) for row in table if row[0] == "parts") == pytest.approx(parts.score, abs=1e-4)
