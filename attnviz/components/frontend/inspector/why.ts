@@ -65,7 +65,7 @@ export class Why {
     this.isOpen = inspected.isExplained;
     this.root.open = this.isOpen;
     const { attention } = inspected;
-    const question = `Why is this score ${isHigh(attention, q, k) ? "high" : "low"}?`;
+    const question = isHigh(attention, q, k) ? "Why is this score high?" : "Why is this score low?";
     const content = this.isOpen ? this.content(inspected, q, k, isPinned) : [];
     if (!this.isOpen) this.files.want([]);
     // Whether it is open is the view's to say: what the browser did by itself, a frame in between would undo.
