@@ -18,7 +18,6 @@ import torch
 from torch import Tensor
 
 from attnviz.measures.summands import (
-    DIFFERENT_SUM,
     EmbeddingSum,
     NoSummandsError,
     Stack,
@@ -33,6 +32,7 @@ from attnviz.trace.model import Place
 from attnviz.trace.trace import Trace
 
 NO_PROJECTIONS = "How this model makes queries and keys of X is not known, so the score is split by dimension only."
+CHANGED = "Queries or keys are more than projections of X in this model, so the score is split by dimension only."
 MOST_PAIRED = 5
 """How many parts of query and of key have a row and a column of their own in the table of pairs"""
 
@@ -190,7 +190,7 @@ def _of_parts(
     ):
         names, projected = _projected(projections[name], head, row, parts, f"b_{letter}")
         if not is_sum(projected.sum(0), vectors[head, row]):
-            raise NoSummandsError(DIFFERENT_SUM)
+            raise NoSummandsError(CHANGED)
         sides.append((names, projected))
     (query_names, of_query), (key_names, of_key) = sides
     norms = max(len(parts.norms) for parts in summands)

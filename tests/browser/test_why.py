@@ -135,6 +135,22 @@ def test_what_is_opened_is_said_to_the_page_and_stays_for_the_next_cell(page: Pa
     assert view.changes[-1] == {"why": False}
 
 
+AGAIN = """async () => {
+  const { read } = await import("/frontend/core/document.ts");
+  const answer = await fetch("documents/3");
+  walk.show({}, read(new Uint8Array(await answer.arrayBuffer())));
+}"""
+
+
+def test_the_parts_are_those_of_the_text_that_is_shown(page: Page, served: WalkPage) -> None:
+    _, why = open_walk(page, served, why=1)
+    expect(why.locator("table[data-sums=query]")).to_have_count(1)
+    served.scores = scores(NONE, (7, 3))
+    page.evaluate(AGAIN)  # another text, with the same cell pinned
+    expect(why.locator(".why-note")).to_have_text(["They are not known."])
+    expect(why.locator("table[data-sums=query]")).to_have_count(0)
+
+
 def test_a_hidden_cell_is_compared_with_all_scores_of_its_row(page: Page, served: WalkPage) -> None:
     _, why = open_walk(page, served, why=1, q=Q, k=K)
     expect(why.locator(".why-rank").first).to_contain_text(f"Of the 12 scores of row {Q},")

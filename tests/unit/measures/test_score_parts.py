@@ -16,7 +16,7 @@ from transformers import AutoModel
 
 from attnviz import trained
 from attnviz.bert.embeddings import embedding_sum
-from attnviz.measures.score_parts import MOST_PAIRED, NO_PROJECTIONS, ScoreParts, score_parts
+from attnviz.measures.score_parts import CHANGED, MOST_PAIRED, NO_PROJECTIONS, ScoreParts, score_parts
 from attnviz.measures.summands import DIFFERENT_SUM, EmbeddingSum, NoSummandsError, input_summands, output_summands
 from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
@@ -314,7 +314,7 @@ def test_parts_that_are_another_sum_are_not_shown() -> None:
     block, second = trace.blocks["encoder"]
     other = replace(block.attention, query=block.attention.query + 1)
     changed = replace(trace, blocks={"encoder": (replace(block, attention=other), second)})
-    assert score_parts(changed, Place("encoder", 0), 0, (1, 2)).reason == DIFFERENT_SUM
+    assert score_parts(changed, Place("encoder", 0), 0, (1, 2)).reason == CHANGED
 
 
 def test_a_model_without_projections_or_blocks_says_so() -> None:

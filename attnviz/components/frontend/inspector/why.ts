@@ -14,7 +14,6 @@ import type { Child } from "../core/template.ts";
 import type { Inspected } from "./inspector.ts";
 import type { Term } from "./sums.ts";
 
-const KEPT = 24; // scores whose parts stay in memory
 const UNPINNED = "Click this cell to split its score by the parts of X too.";
 
 /** Where the parts of a score come from, and who hears that the explanation is opened or closed. */
@@ -30,9 +29,9 @@ export class Why {
   root: HTMLDetailsElement = element("details", { class: "why-score" });
   isOpen = false;
   theme: Theme = "light";
-  /** by name, what was looked at last at the end */
-  known = new Map<string, ScoreParts>();
-  /** what is asked for, by the name of its file */
+  /** by the document, and by head, query and key */
+  known = new WeakMap<WalkDocument, Map<string, ScoreParts>>();
+  /** what is asked for */
   asked: { name: string; inspected: Inspected; q: number; k: number } | null = null;
   files: Files<ScoreParts>;
   /** all terms of a sum, where only the largest are listed */
@@ -45,19 +44,21 @@ export class Why {
     this.explains = explains;
     this.onCome = onCome;
     const onFail = () => this.onCome();
-    this.files = new Files((name) => this.get(name), { onCome: (name, parts) => this.take(name, parts), onFail });
+    this.files = new Files((name) => this.get(name), { onCome: () => this.onCome(), onFail });
   }
 
   async get(name: string): Promise<ScoreParts> {
     if (this.asked?.name !== name) throw new Error("another cell is pinned");
     const { inspected, q, k } = this.asked;
-    return this.explains.fetch(inspected, q, k);
+    const parts = await this.explains.fetch(inspected, q, k);
+    this.keptOf(inspected.matrices.document).set(name, parts);
+    return parts;
   }
 
-  take(name: string, parts: ScoreParts) {
-    this.known.set(name, parts);
-    for (const old of [...this.known.keys()].slice(0, -KEPT)) this.known.delete(old);
-    this.onCome();
+  keptOf(document: WalkDocument) {
+    const kept = this.known.get(document) ?? new Map<string, ScoreParts>();
+    this.known.set(document, kept);
+    return kept;
   }
 
   /** The explanation of a cell's score, which stands below the line of the score. */
@@ -98,9 +99,10 @@ export class Why {
 
   parts(inspected: Inspected, q: number, k: number): Child[] {
     const { document, head } = inspected.matrices;
-    const name = [document.header.model, document.header.layer, head, q, k].join(" ");
-    const parts = this.known.get(name);
+    const name = [head, q, k].join();
+    const parts = this.keptOf(document).get(name);
     if (!parts) {
+      if (this.asked?.inspected.matrices.document !== document) this.files.want([]); // what failed was of another text
       this.asked = { name, inspected, q, k };
       this.files.want([name]);
       const { failure } = this.files;

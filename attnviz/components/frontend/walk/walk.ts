@@ -115,8 +115,10 @@ export class Walk {
       isCramped: () => this.element.clientWidth < ONE_COLUMN || this.element.hasAttribute("data-focus"),
       onLit: (lit) => this.marks.show({ ...lit, chosen: [this.store.values.layer, this.store.values.head] }),
       explains: {
-        fetch: ({ matrices: { document, head } }, q, k) =>
-          this.loading.fetchScore(scoreName(this.home, document.header.layer, head, q, k)),
+        fetch: async ({ matrices: { document, head } }, q, k) => {
+          if (this.store.current !== document) throw new Error("another text is on its way");
+          return this.loading.fetchScore(scoreName(this.home, document.header.layer, head, q, k));
+        },
         onOpen: (why) => this.choose({ why }),
       },
     });
