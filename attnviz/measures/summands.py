@@ -157,13 +157,14 @@ def _through(
 
 def _start(trace: Trace, stack: Kind, rows: Sequence[int], embeddings: EmbeddingSum | None) -> Summands:
     """Return the summands of the first block's input; if they are not known, the input is the only one."""
-    first = trace.block(trace.numbers_of(stack)[0], stack).input
+    number = trace.numbers_of(stack)[0]
+    first = trace.block(number, stack).input
     if first is None:
         raise NoSummandsError(UNKNOWN_BLOCK)
     if embeddings is None:
         is_first = stack == trace.kinds[0]
         parts = trace.embedding_parts if is_first else trace.decoder_embedding_parts
-        embeddings = EmbeddingSum(parts or {"X": first})
+        embeddings = EmbeddingSum(parts or {"X" if number else "embeddings": first})
     vectors = torch.stack([part[rows].double() for part in embeddings.parts.values()])
     stream = Summands(list(embeddings.parts), vectors)
     if embeddings.norm is not None:

@@ -178,7 +178,7 @@ def test_parts_of_a_pre_norm_model_are_gradients_of_transformers_gpt2(tmp_path: 
     found = by_name(parts.query_parts, parts.of_query)
     heads = sum(found[f"layer 0 head {number}"] for number in range(4)) + found["layer 0 b_O"]
     for own, path in (
-        (found["X"], "drop"),
+        (found["embeddings"], "drop"),
         (heads, "h.0.attn.c_proj"),
         (found["layer 0 feed-forward"], "h.0.mlp.c_proj"),
     ):
@@ -196,7 +196,7 @@ def test_another_layout_of_embeddings_is_one_part(tmp_path: Path) -> None:
         assert (embeddings is not None) == has_sum
         place = Place(trace.kinds[0], 1)
         parts = score_parts(trace, place, 0, (2, 1), {} if embeddings is None else {"encoder": embeddings})
-        assert parts.query_parts[0] == ("token" if has_sum else "X")
+        assert parts.query_parts[0] == ("token" if has_sum else "embeddings")
         check_sum(parts, float(trace.head(1, 0).scores[2, 1]))
 
 

@@ -11,6 +11,13 @@ import type { Template } from "../core/template.ts";
 export const LARGEST = 5;
 const DIGITS = 2; // of a pair
 
+/** What a table lists, by its name. */
+const LABELS: Record<string, string> = {
+  dimensions: "The score by dimension",
+  query: "The score by parts of the query",
+  key: "The score by parts of the key",
+};
+
 export interface Term {
   name: string;
   value: number;
@@ -41,7 +48,7 @@ export function sumTable(name: string, terms: Term[], count = LARGEST + 1): Temp
   const shares = head("share", "the term’s size, of the sum of all sizes");
   return template(
     "table",
-    { class: "sums", "aria-label": name, dataset: { sums: name } },
+    { class: "sums", "aria-label": LABELS[name], dataset: { sums: name } },
     template("thead", {}, template("tr", {}, head("term"), head("value"), template("td"), shares, head("sum so far"))),
     template("tbody", {}, ...lines),
   );
