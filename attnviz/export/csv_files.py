@@ -17,6 +17,7 @@ from attnviz.tokens.value import label_of
 if TYPE_CHECKING:
     import pandas as pd
 
+    from attnviz.measures.score_parts import ScoreParts
     from attnviz.training.generation import GeneratedToken
 
 
@@ -60,6 +61,11 @@ def table_csv(table: pd.DataFrame, *, index: bool = True) -> bytes:
 
 def _protected_cell(cell: object) -> object:
     return protected(cell) if isinstance(cell, str) else cell
+
+
+def score_csv(parts: ScoreParts) -> bytes:
+    """Return all products of a score's dimensions, and all pairs of parts of its query and key, as CSV."""
+    return rows_csv(parts.columns, parts.rows())
 
 
 MOST_LISTED = 128

@@ -193,6 +193,7 @@ KEYS: dict[str, Key] = {
     ),
     "predict": Key(False, Switch(), "cover the pinned row, for a prediction"),
     "dim": Key(False, Switch(), "dim the tokens that the tokenizer has added, such as [CLS], in the sentence"),
+    "why": Key(False, Switch(), "at the step Scores: what the pinned score is made of, beside the picture"),
     "play": Key(False, Switch(), "the walk begins to play itself when the link is opened"),
     "way": Key("loop", one_of(*WAYS), "the way to the mean"),
     "block_size": Key(8, Integer(1, 64), "the tokens in a training block"),

@@ -204,8 +204,8 @@ PAGES: dict[str, Page] = {
         ),
         Page(
             "step_by_step", "Step by step", "/", ONE_HEAD,
-            ("text", "source", "step", "q", "k", "stretch", "limit", "drawing", "predict", "focus", "dim", "play",
-             "recompute"),
+            ("text", "source", "step", "q", "k", "stretch", "limit", "drawing", "predict", "focus", "dim", "why",
+             "play", "recompute"),
             shows_source=True, opening=OPENING,
         ),
         Page(
@@ -225,7 +225,7 @@ PAGES: dict[str, Page] = {
         Page(
             "transformer", "Transformer", "/transformer", WHOLE_MODEL,
             ("text", "source", "block", "part", "q", "k", "stretch", "limit", "drawing", "predict", "focus", "dim",
-             "play", "check", "other", "pads", "dropout", "draw", "over_all", "mistake", "answer"),
+             "why", "play", "check", "other", "pads", "dropout", "draw", "over_all", "mistake", "answer"),
             shows_source=True, sources=TRANSFORMER_SOURCES, shows=shown_part, step_key="part",
         ),
         Page(

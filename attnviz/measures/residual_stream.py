@@ -1,7 +1,7 @@
 """A token's way through a stack of blocks: its vector after each part, and what a language head would predict there.
 
 The latter is the logit lens (nostalgebraist 2020, "interpreting GPT: the logit lens",
-lesswrong.com/posts/AcKRB8wDpdaN6v6ru).
+lesswrong.com/posts/AcKRB8wDpdaN6v6ru). `attnviz.measures.summands` has what each part adds.
 
 Shapes: P parts, or states of a row (before the first block and after each), T tokens, C model width, V tokens of the
 vocabulary, K the number of likeliest tokens.
@@ -17,7 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from attnviz.reprs import ShortRepr
-from attnviz.trace.layer import Block, Norm
+from attnviz.trace.layer import Block, BlockSteps, Norm
 from attnviz.trace.trace import Trace
 from attnviz.trace.vocabulary import Vocabulary
 
@@ -65,6 +65,11 @@ def states(blocks: Sequence[Block]) -> list[Tensor] | None:
     return known if len(known) == len(outputs) else None
 
 
+def is_pre_norm(steps: BlockSteps) -> bool:
+    """Return whether a block's norms are not part of the stream."""
+    return steps.is_reduced or steps.feed_forward_norm is not None
+
+
 def residual_stream(blocks: Sequence[Block], numbers: Sequence[int] | None = None) -> Stream | None:
     """Return the stream through the blocks of one stack, one after another; None if their steps are not known.
 
@@ -78,8 +83,7 @@ def residual_stream(blocks: Sequence[Block], numbers: Sequence[int] | None = Non
         steps = block.steps()
         if steps is None:
             return None
-        is_pre_norm = steps.is_reduced or steps.feed_forward_norm is not None
-        for field in IN_STREAM if is_pre_norm else AFTER:
+        for field in IN_STREAM if is_pre_norm(steps) else AFTER:
             vector = getattr(steps, field)
             if vector is not None:  # a block without attention to an encoder has no such fields
                 parts.append(f"block {number} {AFTER[field]}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -9,13 +10,16 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import numpy as np
+import torch
 from safetensors.numpy import save
 
 from attnviz.document import array_of, document_of_layer, write
 from attnviz.document.value import PROJECTIONS
+from attnviz.measures.score_parts import ScoreParts, score_parts
 from attnviz.measures.survey import weights_by_chunk
 from attnviz.measures.thumbnails import thumbnails
 from attnviz.reprs import ShortRepr
+from attnviz.trace.model import Place
 from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
 from attnviz.trained.shipped import title
@@ -23,6 +27,7 @@ from attnviz.trained.shipped import title
 if TYPE_CHECKING:
     from attnviz.trace.model import Kind
 
+NO_TRACE = "A head alone does not know what its X is made of: show the trace that it is from."
 OWN_BYTES = 2**20
 """Larger arrays of a head other than the first are sent only when a user selects the head"""
 
@@ -37,6 +42,8 @@ class Heads(ShortRepr):
     """The layers' own numbers in the model"""
     count: int
     """Heads in each layer"""
+    score: Callable[[int, int, int, int], ScoreParts] = lambda *_: ScoreParts(torch.empty(0), reason=NO_TRACE)
+    """Returns what a score is made of, by layer, head, query and key"""
     id: str = field(default_factory=lambda: uuid4().hex)
     """In the names of its arrays: a browser keeps those of all widgets of a page together"""
 
@@ -63,6 +70,20 @@ class Heads(ShortRepr):
         head = int(head_part[0]) if head_part else 0
         return save({"array": array_of(self.walk(int(layer), head), "/".join([name, *head_part]))})
 
+    def score_parts(self, layer: int, numbers: str) -> bytes:
+        """Return what a score is made of, as JSON.
+
+        Args:
+            layer: the layer.
+            numbers: the head, the query and the key, joined by "-".
+
+        Raises:
+            LookupError: there is no such layer, head, query or key.
+            ValueError: these are not three numbers.
+        """
+        head, q, k = map(int, numbers.split("-"))
+        return json.dumps(self.score(layer, head, q, k).payload()).encode()
+
     def _refer_to(self, layer: int, head: int, name: str, nbytes: int) -> str | None:
         """Return the digest of an array that is not sent at once; `array` reads it."""
         kind, _, head_number = name.partition("/")
@@ -87,7 +108,11 @@ def heads_of(what: Trace | Walk, kind: Kind | None = None) -> tuple[Heads, dict[
     kind = trace.kinds[0] if kind is None else kind
     numbers = trace.numbers_of(kind)
     count = trace.layer(numbers[0], kind).heads
-    return Heads(lambda layer, head: _named(trace.walk(layer, head, kind)), numbers, count), {}
+
+    def score(layer: int, head: int, q: int, k: int) -> ScoreParts:
+        return score_parts(trace, Place(kind, layer), head, (q, k))
+
+    return Heads(lambda layer, head: _named(trace.walk(layer, head, kind)), numbers, count, score), {}
 
 
 def check_trace(what: object, kind: Kind | None) -> Trace:

@@ -179,6 +179,9 @@ def _thumbnails(overview: npt.NDArray[np.uint8], side: float) -> Iterator[Matrix
 FIRST_STEP = "weights"
 DOCUMENT = "document-"
 """In the name of a document's file, before the layer's number"""
+SCORE = "~score-"
+"""In the name of the file with what a score is made of, after the name of its document,
+which is empty if there is no choice of a layer"""
 
 
 class WalkWidget(BaseWidget):
@@ -221,7 +224,10 @@ class WalkWidget(BaseWidget):
         return draw_step(self.walk, self.step)
 
     def _file(self, name: str) -> bytes:
-        """Return the document of a layer, or an array that one refers to."""
+        """Return the document of a layer, what one of its scores is made of, or an array that it refers to."""
+        document, _, score = name.partition(SCORE)
+        if score:
+            return self._heads.score_parts(int(document.removeprefix(DOCUMENT) or self.layer), score)
         if name.startswith(DOCUMENT):
             return self._heads.document(int(name.removeprefix(DOCUMENT)), self.head)
         return self._heads.array(name)

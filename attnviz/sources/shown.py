@@ -17,6 +17,7 @@ from attnviz.trace.model import Kind, Model, Place, layers_in_words, no_layer, p
 from attnviz.trained.shipped import title
 
 if TYPE_CHECKING:
+    from attnviz.measures.score_parts import ScoreParts
     from attnviz.toy.transformer import ToyTransformer
     from attnviz.trace.trace import Trace
     from attnviz.trace.walk import Walk
@@ -109,6 +110,26 @@ class ShownHead:
             attnviz.tokens.NoTokensError: the text has no tokens.
         """
         return resources.trace(self.model, self.text, self.pair)
+
+    @property
+    def place(self) -> Place:
+        """Where the shown attention is."""
+        return Place(self.kind, self.layer)
+
+    def score_parts(self, resources: Resources, q: int, k: int) -> ScoreParts:
+        """Run the model and return what the head's score of a query and a key is made of.
+
+        Raises:
+            attnviz.tokens.NoTokensError: the text has no tokens.
+            IndexError: there is no such query or key.
+        """
+        from attnviz.bert.embeddings import embedding_sum
+        from attnviz.measures.score_parts import score_parts
+
+        trace = self.trace(resources)
+        embeddings = embedding_sum(self.model, trace)
+        known = {} if embeddings is None else {self.place.stack: embeddings}
+        return score_parts(trace, self.place, self.head, (q, k), known)
 
     def walk(self, resources: Resources) -> Walk:
         """Run the model and return the head with its tokens and name; raises as `trace` does."""

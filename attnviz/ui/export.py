@@ -230,7 +230,22 @@ def _numbers_buttons(shown: ShownWalk, heads: Sequence[int], name: str, too_many
         ]
     if shown.view["source"] == TRAINED.key and shown.view["model"] in trained.names():
         files.append(FileOffer("Model's file", file, (FOLDER / file).read_bytes, "export_weights"))
+    files += _score_file(shown, name)
     offer_files("numbers_export", *files)
+
+
+def _score_file(shown: ShownWalk, name: str) -> list[FileOffer]:
+    """Return the file with what the pinned score is made of; none where no cell is pinned."""
+    q, k = shown.view["q"], shown.view["k"]
+    if q is None or k is None:
+        return []
+
+    def write() -> bytes:
+        from attnviz.export.csv_files import score_csv
+
+        return score_csv(shown.shown().score_parts(RESOURCES, q, k))
+
+    return [FileOffer("Pinned score", f"{name}-row{q}-column{k}.csv", write, "export_score")]
 
 
 def show_web_export(page: str) -> None:

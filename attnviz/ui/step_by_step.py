@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from attnviz.trace.walk import Walk
 
 
-_VALUES = ("step", "layer", "head", "q", "k", "drawing", "predict", "stretch", "limit", "focus", "dim", "play")
+_VALUES = ("step", "layer", "head", "q", "k", "drawing", "predict", "stretch", "limit", "focus", "dim", "why", "play")
 KEYS = {name: name for name in _VALUES}
 """The user's choices in the walk, with their link keys"""
 

@@ -7,7 +7,10 @@ when they are shown.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
@@ -30,6 +33,7 @@ from attnviz.ui.sources import RESOURCES, SavedView, shown_with
 
 if TYPE_CHECKING:
     from attnviz.document import Document, ReferTo
+    from attnviz.measures.score_parts import ScoreParts
     from attnviz.trace.walk import Walk
 
 
@@ -157,13 +161,23 @@ class _Layers:
         Raises:
             NotOfferedError: the model can no longer be loaded, is now a different one, or has no such head.
         """
+        with self._shown(layer, head) as here:
+            return here.walk(RESOURCES)
+
+    def score_parts(self, layer: int, head: int, q: int, k: int) -> ScoreParts:
+        """Return what a score is made of; raises as `walk` does, and if there is no such query or key."""
+        with self._shown(layer, head) as here:
+            return here.score_parts(RESOURCES, q, k)
+
+    @contextmanager
+    def _shown(self, layer: int, head: int) -> Iterator[ShownHead]:
         from attnviz.pretrained import ModelError
 
         try:
             here = self.view.shown().at(layer, head)
             if self.budget not in (None, here.model.trace_budget.number):
                 raise NotOfferedError
-            return here.walk(RESOURCES)
+            yield here
         except (ModelError, NoTokensError, IndexError) as error:
             raise NotOfferedError from error
 
@@ -237,12 +251,20 @@ def address_of(name: str, digest: str) -> str:
     return f"{digest}{PART}{name.replace('/', '-')}"
 
 
+_SCORE = re.compile(r"score-(\d{1,4})-(\d{1,6})-(\d{1,6})", re.ASCII)
+
+
 def _array(layers: _Layers, layer: int, part: str) -> bytes:
-    """Return a file with one array, named `array`; `part` is its name in the document, with "-" in place of "/"."""
+    """Return a file with one array, named `array`; `part` is its name in the document, with "-" in place of "/".
+
+    Or return what a score is made of, as JSON; `part` is "score", the head, the query and the key.
+    """
     from safetensors.numpy import save
 
     from attnviz.document import array_of
 
+    if score := _SCORE.fullmatch(part):
+        return json.dumps(layers.score_parts(layer, *map(int, score.groups())).payload()).encode()
     _, _, head = part.partition("-")
     walk = layers.walk(layer, int(head) if head.isdecimal() and len(head) < 5 else 0)
     try:

@@ -43,7 +43,7 @@ def test_an_address_says_what_is_chosen_and_else_how_the_page_was_made(run: Run)
       own({ view: { step: "scores", head: "3", predict: "1" }, lecture: true });
       const link = await load("link");
       const seen = [link.values(), link.isLecture()];
-      history.replaceState(null, "", "#head=5&q=&k=2&limit=0.5&predict=0&stretch=off&dim=1&focus=row&lecture=0");
+      history.replaceState(null, "", "#head=5&q=&k=2&limit=0.5&predict=0&stretch=off&dim=1&why=1&focus=row&lecture=0");
       seen.push(link.values(), link.isLecture());
       link.write({ predict: true, q: null, head: 7, step: "a b", lecture: false });
       seen.push(location.hash);
@@ -53,14 +53,15 @@ def test_an_address_says_what_is_chosen_and_else_how_the_page_was_made(run: Run)
       return seen;
     """
     made, lecture, chosen, plain, written, kept = run(NONE, OWN + body)
-    assert made == {"step": "scores", "focus": "", "predict": True, "stretch": "0", "dim": False, "head": 3}
+    assert made == {"step": "scores", "focus": "", "predict": True, "stretch": "0", "dim": False, "why": False,
+                    "head": 3}  # fmt: skip
     assert lecture
     assert chosen == {
-        "step": "scores", "focus": "row", "predict": False, "stretch": "off", "dim": True, "head": 5, "q": None,
-        "k": 2, "limit": 0.5,
+        "step": "scores", "focus": "row", "predict": False, "stretch": "off", "dim": True, "why": True, "head": 5,
+        "q": None, "k": 2, "limit": 0.5,
     }  # fmt: skip
     assert plain is False
-    assert written == "#head=7&q=&k=2&limit=0.5&predict=1&stretch=off&dim=1&focus=row&lecture=0&step=a+b"
+    assert written == "#head=7&q=&k=2&limit=0.5&predict=1&stretch=off&dim=1&why=1&focus=row&lecture=0&step=a+b"
     assert kept, "a frame that may not write its address goes on"
 
 

@@ -531,20 +531,23 @@ def test_what_is_inspected_follows_from_the_step(run: Run) -> None:
         document: file(kind), get: (name) => (name === "by_loop" ? packed([7], 1, 1) : null),
         operands: (names) => Object.fromEntries(names.map((name) => [name, packed([1], 1, 1)])),
       });
+      const inspected = (of, step, before = null, isExplained = true) => m.inspected(of, step, { before, isExplained });
       const one = matrices("block");
-      const first = m.inspected(one, "scores", null);
-      const same = m.inspected(one, "output", first);
+      const first = inspected(one, "scores");
+      const same = inspected(one, "output", first);
       const averages = matrices("averages");
-      const ways = ["loop", "matrix", "softmax", "data", "qkv"].map((step) => m.inspected(averages, step, null));
+      const ways = ["loop", "matrix", "softmax", "data", "qkv"].map((step) => inspected(averages, step));
       return [
-        same.attention === first.attention, m.inspected(matrices("block"), "output",
+        same.attention === first.attention, inspected(matrices("block"), "output",
           first).attention === first.attention,
-        ["scores", "output", "norm"].map((step) => m.inspected(one, step, null).isLater), first.byCell, first.steps,
+        ["scores", "output", "norm"].map((step) => inspected(one, step).isLater), first.byCell, first.steps,
         first.attention.header.mask, first.loop, ways.map(({ byCell, loop, attention: { header } }) =>
           [header.way, byCell, loop && loop.data[0], m.hasOwnWeights(header), m.linesOf(header).length]),
-        m.inspected(averages, "data", ways[2]).attention === ways[2].attention,
+        inspected(averages, "data", ways[2]).attention === ways[2].attention,
         m.marksOf({ way: null }, "scores", ["scores", "scaled", "masked", "weights", "head_outputs"]),
         m.marksOf({ way: "data" }, "data", []),
+        [first, same, ...ways].map(({ canExplain }) => canExplain),
+        [first.isExplained, inspected(one, "scores", first, false).isExplained],
       ];
     """
     found = run("inspector/ways.ts", PARTS + body)
@@ -559,3 +562,5 @@ def test_what_is_inspected_follows_from_the_step(run: Run) -> None:
     assert found[8] is False
     assert found[9] == {"current": "scores", "later": ["scaled", "masked", "weights", "head_outputs"]}
     assert found[10] == {"current": "scores", "later": []}
+    assert found[11] == [True, *[False] * 6]
+    assert found[12] == [True, False]

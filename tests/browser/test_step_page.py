@@ -107,6 +107,22 @@ def assert_fits(page: Page) -> None:
     assert side.evaluate("(e) => e.scrollHeight - e.clientHeight") <= 0
 
 
+def test_a_link_says_why_a_score_of_the_built_in_model_is_high(page: Page, app_url: str) -> None:
+    text = "My sister bought a bicycle because she wanted to ride it to work."
+    link = {"text": text, "source": "pretrained", "layer": 3, "head": 1, "q": 11, "k": 5, "step": "scores"}
+    go(page, app_url, **link, why=1)
+    why = page.locator(".why-score")
+    pairs = why.locator(".pairs td[data-value]")
+    expect(pairs).to_have_count(36)
+    scores = built_in_model().trace(text).head(3, 1).scores
+    total = sum(pairs.evaluate_all("all => all.map((one) => +one.dataset.value)"))
+    assert total == pytest.approx(float(scores[11, 5]), abs=1e-4)
+    expect(why.locator("summary").first).to_have_text("Why is this score high?")
+    why.locator("summary").first.click()
+    page.wait_for_url(lambda address: "why" not in address)
+    expect(why.locator("table")).to_have_count(0)
+
+
 def test_a_real_head_is_followed_chosen_and_drawn(page: Page, app_url: str) -> None:
     """Hover a cell of layer 3, head 5 of MiniLM and follow it from the dot product to the head's output."""
     go(page, app_url, source="pretrained", layer=3, head=5, step="weights")

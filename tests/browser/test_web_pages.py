@@ -75,6 +75,20 @@ def test_a_walk_goes_through_all_steps_and_heads_of_its_layer_without_a_network(
     assert page.locator("html").get_attribute("class") == "lecture"
 
 
+def test_a_walk_says_what_its_pinned_score_is_made_of_without_a_network(new_context: Contexts, tmp_path: Path) -> None:
+    link = f"http://localhost/?text={TEXT}&source=pretrained&layer=3&head=1&step=scores&q=11&k=5&why=1"
+    page = new_context(offline=True).new_page()
+    file = exported(tmp_path, link)
+    assert opened(page, file) == [file.as_uri()]
+    why = page.locator(".why-score")
+    cells = why.locator(".pairs td[data-value]")
+    expect(cells).to_have_count(36)
+    total = sum(cells.evaluate_all("all => all.map((one) => +one.dataset.value)"))
+    assert total == pytest.approx(float(built_in_model().trace(TEXT).head(3, 1).scores[11, 5]), abs=1e-4)
+    page.get_by_label("key column").fill("2")
+    expect(why).to_contain_text("this page holds only those of the cell that was pinned when it was made.")
+
+
 def test_a_page_follows_the_theme_and_takes_the_width_that_it_is_given(new_context: Contexts, tmp_path: Path) -> None:
     file = exported(tmp_path, f"http://localhost/compare?text={TEXT}&source=pretrained&b_head=1")
     slides = tmp_path / "slides.html"

@@ -84,6 +84,8 @@ class Page:
     """The notes below it: what to notice, and what a reader must know about the numbers"""
     missing: str = "this page does not hold it"
     """Why numbers that are not in `numbers` can't be shown, as the end of a sentence"""
+    scores: Mapping[str, Any] = field(default_factory=dict)
+    """What scores are made of, as `ScoreParts.payload` has it, by the names under which the browser asks for them"""
     lecture: bool = False
     """Whether its type is as large as in lecture mode"""
 
@@ -92,6 +94,7 @@ class Page:
         """The view in HTML, with its numbers and without the heading."""
         settings: dict[str, Any] = {
             "view": dict(self.view), "lecture": self.lecture, "font": FAMILY, "missing": self.missing,
+            "scores": dict(self.scores),
         }  # fmt: skip
         return _VIEW.format(
             notes="".join(f'<p class="attnviz-note">{escape(note)}</p>\n' for note in self.notes),
@@ -102,7 +105,8 @@ class Page:
     @property
     def said(self) -> str:
         """All text that the page may show, apart from its script's."""
-        return "".join((self.title, self.about, *self.notes, self.words))
+        scores = json.dumps(dict(self.scores), ensure_ascii=False)
+        return "".join((self.title, self.about, *self.notes, self.words, scores))
 
 
 def write_page(page: Page) -> bytes:
@@ -169,7 +173,7 @@ def _hash(text: str) -> str:
     return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
 
 
-WALK_KEYS = ("step", "layer", "head", "q", "k", "predict", "stretch", "limit", "focus", "dim", "play")
+WALK_KEYS = ("step", "layer", "head", "q", "k", "predict", "stretch", "limit", "focus", "dim", "why", "play")
 """The link keys of what is chosen in a walk"""
 HEADS_KEYS = ("layer", "head", "rollout", "chosen", "q", "k", "show", "direction", "threshold", "strongest", "special",
               "between", "values", "mean", "stretch", "sort", "label")  # fmt: skip
@@ -252,7 +256,18 @@ def _walk_page(page: str, view: View, resources: Resources) -> Page:
     view = {**view, "layer": selection.layer, "head": selection.head}
     keys = {**{name: name for name in WALK_KEYS}, "step": PAGES[page].step_key}
     walk_page = _page_of(document, page, view, keys, f"{title(selection.model.name)}{where}, step by step")
-    return replace(walk_page, missing=f"this page holds the projections of head {selection.head} only")
+    return replace(
+        walk_page,
+        missing=f"this page holds the projections of head {selection.head} only",
+        scores=_scores(selection, view["q"], view["k"], resources),
+    )
+
+
+def _scores(selection: ShownHead, q: int | None, k: int | None, resources: Resources) -> dict[str, Any]:
+    """Return what the pinned score is made of, under the name by which the browser asks for it; {} without a pin."""
+    if q is None or k is None or not all(at < len(axis) for at, axis in zip((q, k), selection.axes(), strict=True)):
+        return {}
+    return {f"~score-{selection.head}-{q}-{k}": selection.score_parts(resources, q, k).payload()}
 
 
 def _averages_page(view: View, resources: Resources) -> Page:

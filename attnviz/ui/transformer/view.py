@@ -144,7 +144,8 @@ def _heads() -> None:
 PAGE = PAGES["transformer"]
 KEYS = {
     "step": "part", "layer": "block",
-    **{name: name for name in ("head", "q", "k", "drawing", "predict", "stretch", "limit", "focus", "dim", "play")},
+    **{name: name for name in ("head", "q", "k", "drawing", "predict", "stretch", "limit", "focus", "dim", "why",
+                               "play")},
 }  # fmt: skip
 """The user's choices in the walk, with their link keys"""
 

@@ -71,6 +71,7 @@ MORE = {
         "/?text=h%C3%A9llo&tokenizer=char&charset=text&step=embeddings&seed=3",
         "/?tokenizer=bert&step=scores&heads=8&head_size=3&head=7",
         f"{MINILM}&step=tokens&dim=1&play=1",
+        f"{MINILM}&layer=3&head=5&step=scores&q=4&k=1&why=1",
         *(f"{MINILM}&layer=3&head=5&step={step}" for step in ("embeddings", "qkv", "scores", "scaled", "masked")),
         *(f"{MINILM}&layer=3&head=5&q=1&k=2&step={step}" for step in ("weights", "head_outputs", "concat", "output")),
         f"{MINILM}&layer=5&head=11&step=weights&lecture=1",

@@ -74,7 +74,8 @@ PAGE = """<!doctype html>
       const on = (name) => ({ [name]: link.get(name) === "1" });
       window.walk.setLecture(link.get("lecture") === "1");
       const chosen = ["layer", "head", "q", "k"].map(number);
-      const values = Object.assign({}, word("step"), word("drawing"), on("predict"), word("stretch"), ...chosen);
+      const words = ["step", "drawing", "stretch"].map(word);
+      const values = Object.assign({}, ...words, on("predict"), on("why"), ...chosen);
       const answer = await fetch(`documents/${documents[values.layer ?? first]}`);
       window.walk.show(values, read(new Uint8Array(await answer.arrayBuffer())));
     </script>
@@ -88,6 +89,8 @@ class WalkPage:
     """What the page serves: documents by layer."""
 
     documents: Mapping[int, bytes] = field(default_factory=dict)
+    scores: Mapping[str, bytes] = field(default_factory=dict)
+    """What scores are made of, by the names under which the walk asks for them"""
     drawings: list[tuple[str, str]] = field(default_factory=list)
     model: Mapping[str, Any] | None = None
     """What the diagram shows; None without one"""
@@ -111,7 +114,9 @@ class WalkPage:
                 "model": self.model,
             }
             return "application/json", json.dumps(given).encode()
-        if kind == "documents" and int(name) in self.documents:
+        if kind == "documents" and name in self.scores:
+            return "application/octet-stream", self.scores[name]
+        if kind == "documents" and name.isdecimal() and int(name) in self.documents:
             return "application/octet-stream", self.documents[int(name)]
         return None
 

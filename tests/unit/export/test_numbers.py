@@ -375,6 +375,19 @@ def fail(_: str) -> PretrainedModel:
     raise ModelError("Nothing can be loaded.")
 
 
+def test_the_pinned_score_is_a_file_with_all_its_terms(monkeypatch: pytest.MonkeyPatch) -> None:
+    link = {"source": "pretrained", "text": "=1+1 the cat sat", "layer": "2", "head": "7"}
+    assert "Pinned score" not in offered(monkeypatch, **link, q="3")[0]
+    waiting, _ = offered(monkeypatch, **link, q="3", k="1")
+    header, *rows = csv.reader(waiting["Pinned score"]().decode("utf-8-sig").splitlines())
+    assert header == ["sum over", "of the query", "of the key", "contribution"]
+    score = float(built_in_model().trace(link["text"]).head(2, 7).scores[3, 1])
+    for what in ("dimension", "parts"):
+        assert sum(float(row[3]) for row in rows if row[0] == what) == pytest.approx(score, abs=1e-4)
+    assert len([row for row in rows if row[0] == "dimension"]) == 32
+    assert ["parts", "token", "position"] in [row[:3] for row in rows]
+
+
 @pytest.mark.usefixtures("unfreezing")
 def test_buttons_that_wait_to_be_pressed_keep_no_model_in_memory(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path

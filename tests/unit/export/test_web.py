@@ -132,6 +132,20 @@ def test_averages_hold_all_ways_on_as_many_tokens_as_the_loop_takes() -> None:
     assert "Toy weights of seed 0" in page.about  # whatever source the view says
 
 
+def test_a_walk_holds_what_its_pinned_score_is_made_of() -> None:
+    link = {"source": "pretrained", "text": "My sister bought a bicycle", "layer": "2", "head": "7"}
+    page = page_of("step_by_step", **link, q="3", k="1", why="1")
+    assert (list(page.scores), page.view["why"]) == (["~score-7-3-1"], "1")
+    settings = json.loads(Parsed(write_page(page)).all("script")[0][1])
+    assert settings["scores"] == page.scores
+    trace = DirectResources().load("minilm").trace(link["text"], None)
+    total = sum(value for _, value in page.scores["~score-7-3-1"]["query"])
+    assert total == pytest.approx(float(trace.head(2, 7).scores[3, 1]), abs=1e-4)
+    assert "β" in page.said
+    for pin in ({"q": "3"}, {"q": "3", "k": "99"}):
+        assert page_of("step_by_step", **link, **pin).scores == {}
+
+
 def test_a_walk_holds_the_projections_of_its_own_head_and_says_so() -> None:
     page = page_of("step_by_step", text="a b", heads="3", head="1")
     names = document_of(page.numbers).arrays.keys()

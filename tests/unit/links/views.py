@@ -117,6 +117,7 @@ DEFAULTS: dict[str, Any] = {
     "focus": "",
     "predict": False,
     "dim": False,
+    "why": False,
     "play": False,
     "way": "loop",
     "block_size": 8,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 import re
 import sys
 from dataclasses import replace
@@ -22,7 +23,7 @@ import attnviz
 from attnviz.document import read
 from attnviz.export.drawing.marks import Drawing
 from attnviz.notebook import NotebookError, bundle
-from attnviz.notebook.heads import PROJECTIONS, heads_of
+from attnviz.notebook.heads import NO_TRACE, PROJECTIONS, heads_of
 from attnviz.notebook.widgets import GAP, LARGEST, LEFT, TOP, BaseWidget, ChoiceError, _span, draw_heads
 from attnviz.steps import STEPS
 from attnviz.tokens import CharVocab
@@ -134,7 +135,8 @@ def answers(widget: BaseWidget, asked: Any) -> tuple[dict[str, Any], list[bytes]
     [{}, {"layer": 0}, {"file": None}, {"file": 5}, {"file": [0]}, {"file": "x"}, {"file": "../../etc"},
      {"file": "document-6"}, {"file": "document-x"}, {"file": "document-0.5"}, {"file": "x-0-W_query-0"},
      {"file": "ID-9-W_query-0"}, {"file": "ID-0-W_query-99"}, {"file": "ID-0-W_query--1"}, {"file": "ID-0-secret"},
-     {"file": "ID-0-W_query-0-0"}],
+     {"file": "ID-0-W_query-0-0"}, {"file": "document-0~score-x"}, {"file": "document-0~score-0-0"},
+     {"file": "document-9~score-0-0-0"}, {"file": "document-0~score-0-99-0"}, {"file": "~score-0--1-0"}],
 )  # fmt: skip
 def test_what_the_browser_may_not_ask_for_is_answered_with_a_sentence(trace: Trace, asked: Any) -> None:
     widget = attnviz.show(trace)
@@ -151,6 +153,21 @@ def test_the_browser_gets_the_document_of_another_layer(trace: Trace) -> None:
     content, (data,) = answers(widget, {"file": "document-4", "number": "a-1"})
     assert content == {"number": "a-1"}
     assert read(data).header.layer == 4 and "W_query/7" in read(data).arrays
+
+
+def test_the_browser_gets_what_a_score_is_made_of(trace: Trace) -> None:
+    widget = attnviz.show(trace)
+    _, (data,) = answers(widget, {"file": "document-2~score-3-4-1"})
+    found = json.loads(data)
+    assert sum(value for _, value in found["query"]) == pytest.approx(float(trace.head(2, 3).scores[4, 1]), abs=1e-3)
+    widget.layer = 1
+    _, (data,) = answers(widget, {"file": "~score-3-4-1"})
+    assert sum(value for _, value in json.loads(data)["key"]) == pytest.approx(
+        float(trace.head(1, 3).scores[4, 1]), abs=1e-3
+    )
+    _, (data,) = answers(attnviz.show(trace.walk(2, 3)), {"file": "~score-3-4-1"})
+    assert json.loads(data)["query"] == []
+    assert json.loads(data)["note"] == NO_TRACE
 
 
 @pytest.mark.parametrize("step", [*STEPS])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import json
 import shutil
 import subprocess
 import sys
@@ -25,7 +26,7 @@ from attnviz.links.pages import OPENING
 from attnviz.pretrained import ModelError, load
 from attnviz.pretrained.described import described
 from attnviz.runtime.arrays import NotOfferedError, UnmakeableError, array_store
-from attnviz.sources.shown import shown
+from attnviz.sources.shown import shown, shown_part
 from attnviz.toy.config import ToyConfig
 from attnviz.ui import caches, step_by_step
 from attnviz.ui.sources import AppResources, SavedView
@@ -87,6 +88,32 @@ def test_large_arrays_are_requested_apart_and_are_those_of_the_model() -> None:
         assert fetched.shape == found.header.references[name].shape
 
 
+def test_what_a_score_is_made_of_is_requested_apart() -> None:
+    text = "My sister bought a bicycle"
+    digests = offered(source="pretrained", model="minilm", text=text)
+    trace = caches.trace(caches.model("minilm"), text, None)
+    found = json.loads(request(f"{digests[2]}~score-7-3-1"))
+    score = float(trace.head(2, 7).scores[3, 1])
+    assert [name for name, _ in found["query"][:3]] == ["token", "segment", "position"]
+    for total in (sum(value for _, value in found["key"]), sum(map(sum, found["pairs"]))):
+        assert total == pytest.approx(score, abs=1e-4)
+    (digest,) = offered(text=text)
+    assert json.loads(request(f"{digest}~score-1-3-1"))["query"][1][0] == "position"
+
+
+def test_what_a_score_of_transformer_is_made_of_is_that_of_its_attention() -> None:
+    view = {name: key.default for name, key in KEYS.items()} | {"architecture": "both", "text": "one two three"}
+    here = shown_part(view.__getitem__, AppResources(VOCABULARY)).at(
+        3, 0
+    )  # the decoder's first attention to the encoder
+    digests = offer_documents(here, SavedView(view, VOCABULARY, "transformer"), here.axes())
+    trace = here.trace(AppResources(VOCABULARY))
+    assert here.place.kind == "cross"
+    found = json.loads(request(f"{digests[3]}~score-1-2-0"))
+    score = float(trace.head(here.place.layer, 1, "cross").scores[2, 0])
+    assert sum(value for _, value in found["query"]) == pytest.approx(score, abs=1e-4)
+
+
 def test_what_a_document_does_not_have_is_not_there() -> None:
     (digest,) = offered(text="one two")
     for name in (
@@ -99,6 +126,13 @@ def test_what_a_document_does_not_have_is_not_there() -> None:
         "query-²",
         "scores",
         "-" * 99,
+        "score",
+        "score-0-0",
+        "score-0-0-2",
+        "score-9-0-0",
+        "score-0--1-0",
+        "score-0-0-²",
+        "score-0-0-0-0",
     ):
         with pytest.raises(NotOfferedError):
             request(f"{digest}~{name}")

@@ -282,6 +282,10 @@ export const LINK_KEYS = {
     kind: "switch",
     default: false,
   },
+  why: {
+    kind: "switch",
+    default: false,
+  },
   play: {
     kind: "switch",
     default: false,

@@ -5,10 +5,10 @@ import { valueOf } from "./link_values.ts";
 import { settings } from "./page.ts";
 
 /** What a walk gets from a link besides its step. */
-const OF_WALK = ["head", "q", "k", "limit", "focus", "predict", "stretch", "dim", "play"] as const;
+const OF_WALK = ["head", "q", "k", "limit", "focus", "predict", "stretch", "dim", "why", "play"] as const;
 
 /** Whether it goes back to its default where the address no longer has it. */
-const isAlwaysSet = (name: (typeof OF_WALK)[number]) => ["focus", "predict", "stretch", "dim"].includes(name);
+const isAlwaysSet = (name: (typeof OF_WALK)[number]) => ["focus", "predict", "stretch", "dim", "why"].includes(name);
 
 /** What is chosen: as the address says, else as the page was made. */
 export function chosen() {

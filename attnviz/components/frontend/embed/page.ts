@@ -2,7 +2,7 @@
 // attnviz/export/web/pages.py writes it.
 
 /** of a page without a view */
-const EMPTY: PageSettings = { view: {}, lecture: false, font: "", missing: "" };
+const EMPTY: PageSettings = { view: {}, lecture: false, font: "", missing: "", scores: {} };
 
 /** What the page was made with. */
 export const settings: PageSettings = { ...EMPTY, ...JSON.parse(textOf("attnviz-settings") || "{}") };

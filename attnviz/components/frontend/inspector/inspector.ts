@@ -9,8 +9,10 @@ import { namedIn } from "../marks/named.ts";
 import { moved, Picture } from "../board/picture.ts";
 import { Sheet } from "./sheet.ts";
 import { HINT, View } from "./view.ts";
+import { Why } from "./why.ts";
 import type { HeadMatrices } from "../walk/matrices.ts";
 import type { Attention, Matrix } from "../core/attention.ts";
+import type { Explains } from "./why.ts";
 
 const COVERED = "Covered."; // the line above says what to do
 
@@ -28,6 +30,9 @@ export interface Inspected {
   isLater: boolean;
   /** the means of the loop, to compare another way's with */
   loop: Matrix | null;
+  /** whether it can be said why a score is high, and whether it is */
+  canExplain: boolean;
+  isExplained: boolean;
 }
 
 export class Inspector {
@@ -52,7 +57,7 @@ export class Inspector {
 
   /**
    * `onPin(pin)` is called when the user pins another cell, `onLit(lit)` whenever what is lit may be another. `find()`
-   * gives the picture. `isCramped()` says whether there is no room beside it.
+   * gives the picture. `isCramped()` says whether there is no room beside it. `explains` has the parts of scores.
    */
   constructor(
     root: Element | ShadowRoot,
@@ -61,11 +66,13 @@ export class Inspector {
       find,
       isCramped = () => false,
       onLit = () => {},
+      explains,
     }: {
       onPin: (pin: Pair) => void;
       find: () => HTMLElement | null;
       isCramped?: () => boolean;
       onLit?: (lit: LitNow) => void;
+      explains: Explains;
     },
   ) {
     this.onPin = onPin;
@@ -73,6 +80,7 @@ export class Inspector {
     this.view = new View(root, {
       onPin: (pin) => this.setPin(pin),
       onUnpin: () => this.unpin(),
+      why: new Why(explains, this.draw),
     });
     this.sheet = new Sheet(this.view.section, {
       isWanted: isCramped,
@@ -114,6 +122,7 @@ export class Inspector {
   setTheme(shade: Theme) {
     this.theme = shade;
     this.view.section.dataset.theme = shade;
+    this.view.on.why.theme = shade;
     this.draw();
   }
 
@@ -299,6 +308,7 @@ export class Inspector {
     this.picture.destroy();
     this.overlay.remove();
     this.sheet.set(false);
+    this.view.on.why.destroy();
     this.view.section.remove();
   }
 }

@@ -13,6 +13,7 @@ import { hasOwnWeights } from "./ways.ts";
 import type { Attention } from "../core/attention.ts";
 import type { Child } from "../core/template.ts";
 import type { Inspected } from "./inspector.ts";
+import type { Why } from "./why.ts";
 
 export const HINT = "Point at a cell to see its arithmetic; click or tap to pin it.";
 const BADGES: Record<string, string> = { pinned: "pinned", pointer: "under the pointer" };
@@ -37,7 +38,7 @@ export class View {
   live: HTMLParagraphElement = screenReaderOnly({ "aria-live": "polite" });
   section: HTMLElement;
 
-  constructor(root: Element | ShadowRoot, on: { onPin: (pin: Pair) => void; onUnpin: () => void }) {
+  constructor(root: Element | ShadowRoot, on: { onPin: (pin: Pair) => void; onUnpin: () => void; why: Why }) {
     this.on = on;
     this.shown = hint(HINT);
     // The style sheet makes it visible, so nothing is seen before it has come.
@@ -138,6 +139,7 @@ export class View {
     if (!this.inspected) return;
     const title = [this.token("query", q), span("arrow", " → "), this.token("key", k)];
     const lines = this.chain.lines(this.inspected, q, k);
+    if (this.inspected.canExplain) lines.splice(1, 0, this.on.why.show(this.inspected, q, k, badge === "pinned"));
     this.show({ part: "chain", badge, title, content: [template("div", { class: "chain" }, ...lines)] });
   }
 

@@ -43,9 +43,14 @@ export const hasOwnWeights = ({ way }: OfWay) => !way || way === "data";
 
 /**
  * What the inspector writes about: a head's arithmetic at a step.
+ * @param isExplained whether it is to be said why a score is high
  * @param before of which the arithmetic is kept where it is the same
  */
-export function inspected(matrices: HeadMatrices, step: string, before: Inspected | null): Inspected {
+export function inspected(
+  matrices: HeadMatrices,
+  step: string,
+  { before, isExplained }: { before: Inspected | null; isExplained: boolean },
+): Inspected {
   const { header } = matrices.document;
   const way = header.kind === "averages" && Object.hasOwn(WAYS, step) ? step : null;
   const isSame = before?.matrices === matrices && before.attention.header.way === way;
@@ -59,6 +64,8 @@ export function inspected(matrices: HeadMatrices, step: string, before: Inspecte
     steps,
     byCell: way ? WAYS[way].byCell : byCell,
     isLater: header.kind === "block" && steps.indexOf(step) > steps.indexOf("output"),
+    canExplain: header.kind !== "averages" && step === "scores",
+    isExplained,
     loop: (way && way !== "loop" && matrices.get("by_loop")) || null,
   };
 }

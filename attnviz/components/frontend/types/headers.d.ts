@@ -134,4 +134,6 @@ interface PageSettings {
   font: string;
   /** why numbers that the page does not hold can't be shown, to end a sentence */
   missing: string;
+  /** what scores are made of, by the names of their files */
+  scores: Record<string, ScoreParts>;
 }

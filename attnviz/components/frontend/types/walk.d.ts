@@ -18,8 +18,26 @@ interface WalkValues extends Pair {
   focus: string;
   /** Whether the sentence is drawn without the shares of tokens that the tokenizer has added. */
   dim: boolean;
+  /** Whether the score of the pinned cell is explained. */
+  why: boolean;
   /** Whether the walk begins to play itself where a link opens it. */
   play: boolean;
+}
+/** What a score is the sum of, by parts of X: attnviz/measures/score_parts.py makes it. */
+interface ScoreParts {
+  /** Each part of the query with its contribution, in the order of the model; none if the parts are not known. */
+  query: [name: string, value: number][];
+  key: [name: string, value: number][];
+  /** The largest parts of the query, and all others together. */
+  rows: string[];
+  /** The same of the key. */
+  columns: string[];
+  /** What they contribute, by row and column. */
+  pairs: number[][];
+  /** How much the sum differs from the score. */
+  error: number;
+  /** What must be known about the parts, or why they are not known. */
+  note: string;
 }
 /** Where a walk stands: what it gets its documents from, and who hears of the user's choices. */
 interface Home {

@@ -21,6 +21,13 @@ export const documentName = (layer: number) => `document ${layer}`;
 /** The name of an array that a document refers to. */
 export const arrayName = (layer: number, name: string) => `array ${layer} ${name}`;
 
+/** What stands before the head, query and key in the name of a file with what a score is made of. */
+export const SCORE = "~score-";
+
+/** The file with what a score is made of, beside the document of its layer. */
+export const scoreName = ({ documents }: Home, layer: number, head: number, q: number, k: number) =>
+  `${documents?.[layer] ?? ""}${SCORE}${head}-${q}-${k}`;
+
 export class Loading {
   home: Home;
   onChange;
@@ -97,6 +104,11 @@ export class Loading {
   async fetchNow(document: WalkDocument, name: string) {
     if (name.startsWith(COMPUTED)) await compute(document, Number(name.slice(COMPUTED.length)), () => true);
     else await this.get(arrayName(document.header.layer, name));
+  }
+
+  /** Fetches what a score is made of. */
+  async fetchScore(name: string): Promise<ScoreParts> {
+    return JSON.parse(new TextDecoder().decode(await fetchFile(name, this.home.source)));
   }
 
   take(part: Part) {

@@ -14,7 +14,7 @@ import { inspected } from "../inspector/ways.ts";
 import { Drawing } from "./drawing.ts";
 import { actOf } from "./keys.ts";
 import { LargestGap } from "../inspector/largest_gap.ts";
-import { arrayName, documentName, Loading } from "./loading.ts";
+import { arrayName, documentName, Loading, scoreName } from "./loading.ts";
 import { ofHead, pictureOf } from "./pictures.ts";
 import { pinnedFact } from "./pinned_fact.ts";
 import { Playing } from "./playing.ts";
@@ -114,6 +114,13 @@ export class Walk {
       find: () => (this.picture.hidden ? null : this.drawing.shown),
       isCramped: () => this.element.clientWidth < ONE_COLUMN || this.element.hasAttribute("data-focus"),
       onLit: (lit) => this.marks.show({ ...lit, chosen: [this.store.values.layer, this.store.values.head] }),
+      explains: {
+        fetch: async ({ matrices: { document, head } }, q, k) => {
+          if (this.store.current !== document) throw new Error("another text is on its way");
+          return this.loading.fetchScore(scoreName(this.home, document.header.layer, head, q, k));
+        },
+        onOpen: (why) => this.choose({ why }),
+      },
     });
   }
 
@@ -212,7 +219,7 @@ export class Walk {
     const { current: document, values } = this.store;
     this.offer();
     if (!document) return;
-    if ([...changed].every((name) => name === "q" || name === "k")) {
+    if ([...changed].every((name) => ["q", "k", "why"].includes(name))) {
       this.drawing.setPin({ q: values.q, k: values.k });
       if (this.isFirst) this.showSentence(document);
       this.sayNotice();
@@ -348,7 +355,7 @@ export class Walk {
       return;
     }
     this.lacking = NOTHING_LACKING;
-    this.inspected = inspected(matrices, step.name, this.inspected);
+    this.inspected = inspected(matrices, step.name, { before: this.inspected, isExplained: values.why });
     this.inspector.show(this.inspected, { q: values.q, k: values.k });
   }
 
