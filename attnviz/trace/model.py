@@ -187,6 +187,18 @@ class TraceBudget:
     """A unique number for each budget of this process"""
 
 
+@dataclass(frozen=True, slots=True)
+class RowGuesses:
+    """The tokens that a model expects at a row, the likeliest first."""
+
+    row: int
+    """A masked token of an encoder; of a decoder, the token before the expected one"""
+    labels: tuple[str, ...]
+    """The labels of the tokens"""
+    shares: tuple[float, ...]
+    """Their probabilities among all tokens of the vocabulary"""
+
+
 class Model(Protocol):
     """A model of any source. It is immutable, so all sessions share it."""
 

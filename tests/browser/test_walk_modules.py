@@ -833,6 +833,38 @@ def test_the_shares_of_a_row_are_written_out_as_torchs_softmax(run: Run) -> None
     assert [head[-2] for head in heads] == ["exp(scaled)", "exp(masked)", "exp(scaled − 160.00)"]
 
 
+GUESSES = """
+  const { write } = await import("/frontend/core/template.ts");
+  const lines = (header, row, word) => {
+    const room = document.createElement("div");
+    write(room, m.guessesOf(header, row, word));
+    return [...room.querySelectorAll(".guesses")].map((line) => [...line.children].map((part) => part.textContent));
+  };
+  const axis = (labels) =>
+    ({ labels, covers: labels, places: labels.map(String), segments: labels.map(() => 0), text: labels.join("") });
+"""
+
+
+def test_the_guesses_are_listed_with_their_shares_and_the_true_token_is_marked(run: Run) -> None:
+    body = """
+      const masked = { attention: "encoder", query: axis(["she", "[MASK]", "a", "[MASK]"]),
+        guesses: [{ row: 1, labels: ["took", "Rode", "had"], shares: [0.41, 0.12, 0.0004] },
+          { row: 3, labels: ["bus", "cab"], shares: [0.0004, 0.0003] }] };
+      const one = { ...masked, guesses: masked.guesses.slice(0, 1) };
+      const next = { attention: "decoder", query: axis(["R", "␣O"]),
+        guesses: [0, 1].map((row) => ({ row, labels: ["O", "A"], shares: [0.9, 0.1] })) };
+      return [lines(one, 0, "rode"), lines(masked, 3, ""), lines(masked, 0, ""), lines(next, 0), lines(next, 1),
+        lines({ ...one, guesses: [] }, 0, "")];
+    """
+    one, second, both, next_, last, none = run("walk/guesses.ts", GUESSES + body)
+    assert one == [["The model’s guesses for [MASK]:", "took 41 %", "Rode 12 % ✓"]]
+    assert second == [["The model’s guesses for [MASK] (position 3):", "bus 0.04 %"]]
+    assert [line[0] for line in both] == [f"The model’s guesses for [MASK] (position {row}):" for row in (1, 3)]
+    assert next_ == [["The model’s guesses after “R”:", "O 90 % ✓", "A 10 %"]]
+    assert last == [["The model’s guesses after “␣O”:", "O 90 %", "A 10 %"]]
+    assert none == []
+
+
 def test_an_exported_sentence_has_its_words_and_arcs_where_they_stand(run: Run) -> None:
     body = """
       const { Pen } = await import("/frontend/pen/pen.ts");

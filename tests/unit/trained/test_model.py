@@ -12,9 +12,12 @@ from torch.nn import functional
 from attnviz import trained
 from attnviz.pretrained import ModelError
 from attnviz.steps import names_at, steps_of
-from attnviz.tokens import NoTokensError
+from attnviz.tokens import NoTokensError, WordTokenizer
+from attnviz.tokens.value import label_of
+from attnviz.toy.config import TransformerConfig
 from attnviz.toy.language.config import BigramConfig, GRUConfig, ModelConfig, TokenConfig
 from attnviz.toy.language.model import NO_RESIDUAL
+from attnviz.toy.transformer import trace_transformer
 from attnviz.trained.card import Card, Corpus, FoundHead
 from attnviz.trained.files import Saved
 from attnviz.trained.model import NO_ATTENTION, TrainedModel, about, examples, heads
@@ -267,7 +270,7 @@ def test_the_description_says_what_a_model_has_and_lacks(config: TokenConfig) ->
 
 
 def test_of_a_task_with_answers_of_its_own_the_outputs_are_these() -> None:
-    ours = trained.load("tagging")
+    ours = trained.trained.load("tagging")
     assert ours.outputs == TASKS["tagging"].outputs != ours.labels
     assert ours.logits(torch.tensor([[1, 2]])).shape == (1, 2, len(ours.outputs))
     assert model(GPT).outputs == LABELS
@@ -277,3 +280,24 @@ def test_of_a_task_with_answers_of_its_own_the_outputs_are_these() -> None:
     ids, source = torch.tensor([[1, 2]]), torch.tensor([[3, 4, 5]])
     assert torch.equal(both.logits(ids, source), both.module(ids, source))
     assert (model(GRUConfig(10, 5, width=4)).block_size, model(BigramConfig(10)).block_size) == (5, 1)
+
+
+def test_the_guesses_are_the_likeliest_next_characters() -> None:
+    chargpt = trained.load("chargpt")
+    trace = chargpt.trace("ROMEO:")
+    shares = chargpt.logits(torch.tensor(trace.tokens.ids)).softmax(-1)
+    guesses = trace.walk(0, 0).guess()
+    assert [of.row for of in guesses] == list(range(6))
+    for of in guesses:
+        best = shares[of.row].topk(5)
+        assert of.shares == pytest.approx(best.values.tolist(), abs=1e-5)
+        assert of.labels == tuple(label_of(chargpt.labels[token]) for token in best.indices.tolist())
+    assert guesses[0].labels[0] == "O"
+
+
+def test_an_encoder_of_a_task_and_weights_that_learned_nothing_make_no_guesses() -> None:
+    tagging = trained.load("tagging")
+    assert tagging.trace(examples(tagging)[0]).guesses("encoder") == ()
+    toy = trace_transformer(WordTokenizer().tokenize("a cat"), None, TransformerConfig(architecture="decoder"))
+    assert toy.vocabulary is not None
+    assert toy.guesses("decoder") == ()

@@ -6,6 +6,7 @@ import { INK } from "../core/colours.ts";
 import { element, perFrame } from "../core/dom.ts";
 import { share } from "../core/format.ts";
 import { template, write } from "../core/template.ts";
+import { guessesOf } from "./guesses.ts";
 import {
   findingOf,
   isJoined,
@@ -215,6 +216,7 @@ export class Sentence {
       template("p", { class: "finding" }, ...findingOf(matrices, row, numbers)),
       template("p", { class: "hint" }, forPointer(HINT)),
       this.words,
+      guessesOf(matrices.document.header, row),
       template("div", { class: "asks" }, this.question(numbers), this.added(numbers.weights)),
       this.isOpen && !numbers.allHidden ? writtenOut(matrices, numbers, () => this.choose.open(row)) : null,
     );

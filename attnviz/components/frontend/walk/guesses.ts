@@ -1,0 +1,51 @@
+// The model's answer below the sentence: the tokens that it expects in the place of a mask, or after a row.
+
+import { quoted, share } from "../core/format.ts";
+import { span, template } from "../core/template.ts";
+import type { Header, RowGuesses } from "../core/document.ts";
+import { wordOf } from "./row_words.ts";
+
+const MOST = 3; // masks whose guesses are listed
+const LEAST = 0.001; // of all: a less likely token is named only if none is more likely
+
+/**
+ * The guesses for the row that is shown; of an encoder, for its masks.
+ * @param word the word that is hidden, or ""
+ */
+export function guessesOf(header: Header, row: number, word = "") {
+  const { attention, guesses } = header;
+  const own = guesses.filter((of) => of.row === row);
+  const shown = attention === "encoder" && !own.length ? guesses.slice(0, MOST) : own;
+  const lines = shown.map((of) => lineOf(header, of, attention === "encoder" ? word : nextOf(header, of.row)));
+  return lines.length ? template("div", { class: "answer" }, ...lines) : null;
+}
+
+/** The token that follows a row in the text, as guesses name it; "" after the last one. */
+const nextOf = ({ query }: Header, row: number) => (query.labels[row + 1] ?? "").replace(/^[␣▁](?=.)/, "");
+
+/**
+ * The guesses of a row as a line.
+ * @param truth the token that stands there, or ""
+ */
+function lineOf({ attention, query, guesses }: Header, { row, labels, shares }: RowGuesses, truth: string) {
+  const isMask = attention === "encoder";
+  const name = span("query", isMask ? wordOf(query, row) : quoted(wordOf(query, row)));
+  const place = isMask && guesses.length > 1 ? ` (position ${row})` : "";
+  const listed = labels.filter((_, n) => n === 0 || shares[n] >= LEAST);
+  return template(
+    "p",
+    { key: row, class: "guesses" },
+    template("span", {}, `The model’s guesses ${isMask ? "for" : "after"} `, name, `${place}:`),
+    ...listed.map((label, n) => expected(label, shares[n], label.toLowerCase() === truth.toLowerCase())),
+  );
+}
+
+/** A token that the model expects. @param isTrue whether it is the one that stands there */
+const expected = (label: string, part: number, isTrue: boolean) =>
+  template(
+    "span",
+    { class: isTrue ? "expected true" : "expected", style: { "--share": part.toFixed(3) } },
+    template("bdi", {}, label),
+    ` ${share(part)}`,
+    isTrue && template("span", { title: "It is what stands there" }, " ✓"),
+  );
