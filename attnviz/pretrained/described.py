@@ -25,8 +25,9 @@ WEIGHTS = "model.safetensors"
 def describe(folder: Path) -> Description:
     """Return the description of the model with these files."""
     return Description(
-        BUILT_IN, {"encoder": (LAYERS, HEADS)}, WIDTH, WIDTH // HEADS, norm_first=False, feed_forward=FEED_FORWARD,
-        vocabulary=VOCABULARY, parameters=counted_parameters(folder), sizes=configured_sizes(),
+        BUILT_IN, {"encoder": (LAYERS, HEADS)}, WIDTH, WIDTH // HEADS, norm_first=False, mask_piece="[MASK]",
+        feed_forward=FEED_FORWARD, vocabulary=VOCABULARY,
+        parameters=counted_parameters(folder), sizes=configured_sizes(),
         unavailable={"logits": "This model gives one vector a token; it has no head that names tokens."},
     )  # fmt: skip
 

@@ -20,7 +20,7 @@ from attnviz.links.pages import OPENING, PAGES
 from attnviz.sources.shown import ShownHead
 from attnviz.ui import shell, state
 from attnviz.ui.messages import plain
-from attnviz.ui.sources import RESOURCES, SavedView, view_of
+from attnviz.ui.sources import DESCRIBED, RESOURCES, SavedView, shown_with, view_of
 from attnviz.ui.tokens.chips import numbered
 from attnviz.ui.tokens.choices import char_vocab
 from attnviz.ui.walk import Checks, Shipped, address_of, document_of_walk, mount_walk, offer_documents
@@ -32,7 +32,8 @@ if TYPE_CHECKING:
     from attnviz.trace.walk import Walk
 
 
-_VALUES = ("step", "layer", "head", "q", "k", "drawing", "predict", "stretch", "limit", "focus", "dim", "play")
+_VALUES = ("step", "layer", "head", "q", "k", "drawing", "predict", "stretch", "limit", "focus", "dim", "play",
+           "blank_at")  # fmt: skip
 KEYS = {name: name for name in _VALUES}
 """The user's choices in the walk, with their link keys"""
 
@@ -57,7 +58,21 @@ def show_walk(here: ShownHead) -> None:
         layers=here.layers,
         only_layer=here.source.only_layer,
         opening=state.is_opening_view(),
+        hides=here.model.description.guesses_hidden_words,
+        hidden=None if here.hidden is None else {"row": here.hidden.row, "word": here.hidden.word},
     )
+
+
+def follow_hidden_word(here: ShownHead, model_name: str | None) -> ShownHead:
+    """Return what is shown after the hidden word was followed into another text or model (`state.keep_token`)."""
+    before = state.get("blank_at")
+    if before is None:
+        return here
+    pair = (state.get("pair").strip() or None) if "pair" in here.source.keys else None
+    labels = here.model.read(state.get("text"), pair)[0].labels
+    if state.keep_token("blank_at", "The hidden word", labels) == before:
+        return here
+    return shown_with(model_name, resources=DESCRIBED)
 
 
 CHECKS = Checks("step_by_step", "recompute", dict.fromkeys(("loop", "past"), __name__))
@@ -173,7 +188,7 @@ def _why(walk: Walk) -> str:
 
 SHIPPED_FILE = files.FOLDER / "assets" / "opening.safetensors"
 """The document of the opening view's layer"""
-_DECIDING = ("text", "pair", "source", "model", "kind", "layer")
+_DECIDING = ("text", "pair", "source", "model", "kind", "layer", "blank_at")
 """The link keys on which the document depends: it contains all heads and all steps"""
 
 

@@ -59,6 +59,8 @@ def mount_walk(
         "linked": state.is_opening_link(),
         "asks": lesson_state.asks(),
         "model": None,
+        "hides": False,
+        "hidden": None,
         **header,
         "documents": documents,
         "drawings": list(DRAWINGS.items()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import numpy as np
@@ -12,6 +13,7 @@ from playwright.sync_api import Locator, Page, ViewportSize, expect
 from torch.nn import functional as F
 
 from attnviz.links.pages import OPENING
+from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import TransformerConfig
 from attnviz.toy.transformer import trace_transformer
@@ -21,6 +23,7 @@ from tests.browser.server import ROOT, running
 from tests.browser.settings import open_settings
 from tests.browser.settle import settled
 from tests.loaded import built_in_model
+from tests.unit.bert.test_blank import saved
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
 IT, BICYCLE = 11, 5
@@ -246,6 +249,36 @@ def test_added_tokens_are_told_apart_and_can_be_dimmed(page: Page, app_url: str)
     sentence.get_by_role("button", name="Dim them").click()
     expect(arcs).to_have_count(int((expected[IT] >= 0.01).sum()))
     page.wait_for_url(lambda url: "dim" not in url)
+
+
+def test_the_pinned_word_is_hidden_from_a_model_with_a_head_which_guesses_it(
+    page: Page, app_url: str, tmp_path: Path
+) -> None:
+    folder = saved("bert", tmp_path / "bert")
+    text = "The cat sat on the mat."
+    link = urlencode({"text": text, "source": "pretrained", "model": str(folder), "step": "tokens"})
+    page.goto(f"{app_url}/?{link}")
+    sentence = settled(page).get_by_role("region", name="Sentence")
+    expect(sentence.get_by_role("button", name=re.compile("^Hide "))).to_have_count(0)  # no word is pinned
+    sentence.get_by_role("button", name=re.compile("^sat: ")).click()
+    sentence.get_by_role("button", name="Hide “sat”, to be guessed").press("Enter")
+    guesses = sentence.get_by_text("The model’s guesses for [MASK]:").locator("xpath=..")
+    expect(guesses).to_be_visible()
+    page.wait_for_url("**q=3**blank_at=3**")
+    (of,) = load(str(folder)).trace(text.replace("sat", "[MASK]")).guesses("encoder")
+    expect(guesses).to_contain_text(of.labels[0])
+    expect(finding(page)).to_contain_text("“[MASK]” gives")
+
+    sentence.get_by_role("button", name="Show “sat” again").click()
+    expect(guesses).to_have_count(0)
+    expect(sentence.get_by_role("button", name=re.compile("^sat: "))).to_be_visible()
+    page.wait_for_url(lambda url: "blank_at" not in url)
+    page.go_back()
+    expect(guesses).to_contain_text(of.labels[0])
+    page.reload()
+    expect(guesses).to_contain_text(of.labels[0])
+    page.go_back()
+    expect(guesses).to_have_count(0)
 
 
 def test_what_a_newcomer_reads_goes_away_by_any_change_and_on_a_phone_the_picture_stays_in_sight(

@@ -868,7 +868,7 @@ def test_the_guesses_are_listed_with_their_shares_and_the_true_token_is_marked(r
 def test_an_exported_sentence_has_its_words_and_arcs_where_they_stand(run: Run) -> None:
     body = """
       const { Pen } = await import("/frontend/pen/pen.ts");
-      const sentence = new m.Sentence({ pin() {}, open() {}, dim() {} });
+      const sentence = new m.Sentence({ pin() {}, open() {}, dim() {}, hide() {} });
       document.body.append(sentence.words);
       const word = (own, text, label) => `<div class="word ${own}"><span>${text}</span><small ${label}</small></div>`;
       sentence.words.innerHTML = `<style>.word { position: absolute; top: 10px; width: 60px; height: 40px }

@@ -21,6 +21,8 @@ class WalkComponent {
   isOpening: boolean | null = false; // whether the server's view is the one that the app opens on
   isLink = false; // whether the view is the one of a link that was just opened
   asks = false; // whether a lesson asks for the row that is covered
+  /** the position of the word that is hidden in the documents */
+  hiddenAt: number | null = null;
   writing: number | undefined;
   /** the rest of the addresses that were written here, which the server may not know */
   rest: string | null = null;
@@ -62,9 +64,7 @@ class WalkComponent {
   answered() {
     if (!this.asks) return;
     this.walk.choose({ predict: false });
-    clearTimeout(this.writing);
-    this.write();
-    this.updates.flush();
+    this.send();
   }
 
   /** What the user has chosen. */
@@ -73,6 +73,14 @@ class WalkComponent {
     this.updates.set(values, Infinity);
     clearTimeout(this.writing);
     this.writing = setTimeout(() => this.write(), BURST);
+    if ("blank_at" in values) this.send(); // the server has the numbers of another text
+  }
+
+  /** Writes what is chosen into the address, and sends it. */
+  send() {
+    clearTimeout(this.writing);
+    this.write();
+    this.updates.flush();
   }
 
   /** Makes what a newcomer reads above the walk. */
@@ -94,7 +102,7 @@ class WalkComponent {
     const { search } = window.location;
     if (withoutValues(search, this.link) !== this.rest) return;
     const values = valuesIn(search, this.link) as Partial<WalkValues>;
-    if (!this.documents[values.layer ?? 0]) return;
+    if (!this.documents[values.layer ?? 0] || values.blank_at !== this.hiddenAt) return;
     this.updates.receive(values);
     this.walk.show(values);
     this.opening?.show(hasNoKey(search, this.link));
@@ -119,6 +127,8 @@ class WalkComponent {
     this.updates.receive(values, acknowledged);
     this.updates.answer();
     this.updates.flush(); // or this answer's address, which is older, would stay
+    this.hiddenAt = values.blank_at;
+    Object.assign(this.home, { hides: header.hides, hidden: header.hidden });
     Object.assign(this.home, { layers, onlyLayer, drawings, plotly: () => loadPlotly(this.host.server + plotly) });
     this.home.documents = documents;
     this.walk.setLecture(lecture);

@@ -20,6 +20,13 @@ interface WalkValues extends Pair {
   dim: boolean;
   /** Whether the walk begins to play itself where a link opens it. */
   play: boolean;
+  /** The position of the word that is hidden from the model; null where none is. */
+  blank_at: number | null;
+}
+/** A word that is hidden from the model: the row of its mask. */
+interface HiddenWord {
+  row: number;
+  word: string;
 }
 /** Where a walk stands: what it gets its documents from, and who hears of the user's choices. */
 interface Home {
@@ -40,6 +47,10 @@ interface Home {
   drawings?: Option[];
   /** Loads plotly.js, where the drawing "chart" is offered. */
   plotly?(): Promise<Plotly>;
+  /** Whether a word can be hidden from the model, which then guesses it. */
+  hides?: boolean;
+  /** The word that is hidden; null where none is. */
+  hidden?: HiddenWord | null;
   /** What the layer is called where there is no choice of one. */
   onlyLayer?: string;
   /**
@@ -64,6 +75,10 @@ interface WalkHeader {
   linked: boolean;
   /** Whether a lesson asks for the row that is covered. */
   asks: boolean;
+  /** Whether the model guesses a word that is hidden from it. */
+  hides: boolean;
+  /** The word that is hidden in the documents. */
+  hidden: HiddenWord | null;
   /** The whole model, on the page that shows one; the document of attention n is `documents[n]`. */
   model: ModelDiagram | null;
   link: LinkKeys;

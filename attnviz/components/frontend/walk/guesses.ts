@@ -49,3 +49,29 @@ const expected = (label: string, part: number, isTrue: boolean) =>
     ` ${share(part)}`,
     isTrue && template("span", { title: "It is what stands there" }, " ✓"),
   );
+
+/** What can be hidden from the model, and what is: as of Home. */
+export type Hiding = Pick<Home, "hides" | "hidden">;
+
+/**
+ * Buttons that hide the pinned word from the model, and that show the hidden one again.
+ * @param does what they do: as of Sentence
+ */
+export function hidingOf(
+  { query, guesses }: Header,
+  pinned: number | null,
+  { hides = false, hidden = null }: Hiding,
+  does: (row: number | null) => void,
+) {
+  const isMask = guesses.some(({ row }) => row === pinned);
+  const isWord = pinned !== null && Boolean(query.places[pinned]) && !isMask;
+  const button = (key: string, row: number | null, text: string) =>
+    template("button", { key, type: "button", onclick: () => does(row) }, text);
+  if (!hides) return null;
+  return template(
+    "p",
+    { class: "hiding" },
+    hidden && button("show", null, `Show ${quoted(hidden.word)} again`),
+    isWord && button("hide", pinned, `Hide ${quoted(wordOf(query, pinned))}${hidden ? " instead" : ", to be guessed"}`),
+  );
+}

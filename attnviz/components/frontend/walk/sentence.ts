@@ -6,7 +6,7 @@ import { INK } from "../core/colours.ts";
 import { element, perFrame } from "../core/dom.ts";
 import { share } from "../core/format.ts";
 import { template, write } from "../core/template.ts";
-import { guessesOf } from "./guesses.ts";
+import { guessesOf, hidingOf } from "./guesses.ts";
 import {
   findingOf,
   isJoined,
@@ -24,6 +24,7 @@ import { forPointer } from "../core/touch.ts";
 import type { Pen } from "../pen/pen.ts";
 import type { HeadMatrices } from "./matrices.ts";
 import type { Template } from "../core/template.ts";
+import type { Hiding } from "./guesses.ts";
 import type { Rows } from "./row_words.ts";
 
 const HINT = "Point at a word to see what it looks at; a click keeps it.";
@@ -72,6 +73,17 @@ interface Arc {
   weight: number;
 }
 
+export interface SentenceActs {
+  /** a row is kept */
+  pin: (row: number) => void;
+  /** the whole matrix is asked for */
+  open: (row: number) => void;
+  /** added tokens are dimmed, or no longer */
+  dim: (isDimmed: boolean) => void;
+  /** a word is hidden from the model; null: the hidden one is shown again */
+  hide: (row: number | null) => void;
+}
+
 export class Sentence {
   root: HTMLElement = element("section", { class: "sentence", "aria-label": "Sentence" });
   words: HTMLElement = element("div", {
@@ -90,6 +102,7 @@ export class Sentence {
   hovered: number | null = null;
   isOpen = false;
   isDimmed = false;
+  hiding: Hiding = {};
   /** how much of the arcs is drawn, those of the largest shares first */
   grown = 1;
   choose;
@@ -103,8 +116,8 @@ export class Sentence {
   /** With the next frame: the words of a long text take long to lay out, and the frame does that anyway. */
   placing: FrameTask = perFrame(() => this.place());
 
-  /** @param does pin: a row is kept; open: the whole matrix is asked for; dim: added tokens are dimmed, or no longer */
-  constructor(does: { pin: (row: number) => void; open: (row: number) => void; dim: (isDimmed: boolean) => void }) {
+  /** @param does what the user asks for */
+  constructor(does: SentenceActs) {
     this.choose = does;
     this.words.addEventListener("pointerover", ({ target, pointerType }) => {
       if (pointerType === "mouse") this.point(rowAt(target));
@@ -127,9 +140,10 @@ export class Sentence {
 
   /**
    * @param pinned the row that is kept; null: the one that looks at another word most
-   * @param isDimmed whether the tokens that the tokenizer has added are dimmed
+   * @param looks isDimmed: whether the tokens that the tokenizer has added are dimmed; hides, hidden: as of Home
    */
-  show(matrices: HeadMatrices, pinned: number | null, isDimmed = false) {
+  show(matrices: HeadMatrices, pinned: number | null, looks: { isDimmed?: boolean } & Hiding = {}) {
+    const { isDimmed = false, hides, hidden } = looks;
     if (matrices !== this.matrices) {
       this.hovered = null; // another text may have fewer words
       this.written.clear();
@@ -141,7 +155,7 @@ export class Sentence {
       this.said = isShort ? query.labels.map((_, n) => saidOf(rows.row(n).weights, query, key, n)) : [];
     }
     this.matrices = matrices;
-    [this.pinned, this.isDimmed] = [pinned, isDimmed];
+    [this.pinned, this.isDimmed, this.hiding] = [pinned, isDimmed, { hides, hidden }];
     this.draw();
     this.placing();
   }
@@ -216,8 +230,8 @@ export class Sentence {
       template("p", { class: "finding" }, ...findingOf(matrices, row, numbers)),
       template("p", { class: "hint" }, forPointer(HINT)),
       this.words,
-      guessesOf(matrices.document.header, row),
-      template("div", { class: "asks" }, this.question(numbers), this.added(numbers.weights)),
+      guessesOf(matrices.document.header, row, this.hiding.hidden?.word),
+      template("div", { class: "asks" }, this.question(numbers), this.hide(), this.added(numbers.weights)),
       this.isOpen && !numbers.allHidden ? writtenOut(matrices, numbers, () => this.choose.open(row)) : null,
     );
   }
@@ -312,6 +326,12 @@ export class Sentence {
         names.length > 1 ? "Dim them" : "Dim it",
       ),
     );
+  }
+
+  /** Buttons that hide the pinned word from the model, and that show the hidden one again. */
+  hide() {
+    const { header } = (this.matrices as HeadMatrices).document;
+    return hidingOf(header, this.pinned, this.hiding, this.choose.hide);
   }
 
   question({ weights, allHidden }: AttentionRow) {

@@ -51,6 +51,7 @@ export class Walk {
     pin: (q) => this.choose({ q: q === this.store.values.q ? null : q, k: null }),
     open: (q) => this.choose({ step: "weights", q, k: null }),
     dim: (dim) => this.choose({ dim }),
+    hide: (row) => this.choose(row === null ? { blank_at: null } : { blank_at: row, q: row, k: null }),
   });
   note = element("p", { class: "note", role: "status" });
   top: HTMLDivElement;
@@ -300,7 +301,7 @@ export class Walk {
     else if (missing.length) {
       this.lack(document, missing, "What words look at can't be shown", false);
       sentence.clear();
-    } else sentence.show(matrices, values.q, values.dim);
+    } else sentence.show(matrices, values.q, { isDimmed: values.dim, ...this.home });
     this.loading.later(document, values.head);
   }
 
