@@ -25,7 +25,9 @@ def walk(
       from; none if there is no choice), `only_layer` (its name then), `drawings` (pairs of name and label), `lecture`
       (whether the page is in lecture mode), `linked` (whether a link was opened with this view), `asks` (whether a
       lesson asks for the row that is covered), `model` (the whole model, for a diagram: `ModelDiagram` in
-      frontend/types/walk.d.ts; None on pages that show one attention), `link` (the `keys` of the page's links in their
+      frontend/types/walk.d.ts; None on pages that show one attention), `hides` (whether the model guesses a hidden
+      word), `hidden` (that word and its row, or None), `writes` (what the model writes after the text, or None),
+      `first` (the views to begin with), `link` (the `keys` of the page's links in their
       order, the `names` of values whose keys are called otherwise, and the `defaults` of the values: the browser writes
       the address).
 

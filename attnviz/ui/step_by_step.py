@@ -7,17 +7,23 @@ The document of the opening view ships with the app, so that it is available bef
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import streamlit as st
 
-from attnviz import files
+from attnviz import files, trained
 from attnviz.formatting import nonzero, number
-from attnviz.links.link import read_link
+from attnviz.links.link import read_link, write_link
 from attnviz.links.pages import OPENING, PAGES
+from attnviz.pretrained import BUILT_IN
+from attnviz.runtime.arrays import array_store
+from attnviz.sources import TRAINED
 from attnviz.sources.shown import ShownHead
+from attnviz.tokens import NO_ID
+from attnviz.tokens.value import label_of
 from attnviz.ui import shell, state
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import DESCRIBED, RESOURCES, SavedView, shown_with, view_of
@@ -34,7 +40,7 @@ if TYPE_CHECKING:
 
 _VALUES = ("step", "layer", "head", "q", "k", "drawing", "predict", "stretch", "limit", "focus", "dim", "play",
            "blank_at")  # fmt: skip
-KEYS = {name: name for name in _VALUES}
+CHOICES = {name: name for name in _VALUES}
 """The user's choices in the walk, with their link keys"""
 
 
@@ -49,18 +55,118 @@ def show_walk(here: ShownHead) -> None:
     shell.token_notes(queries)
     state.keep_pin(queries.labels, keys.labels)
     view = SavedView(view_of(here), char_vocab(here.text))
+    first = _first_views()
     mount_walk(
         PAGES["step_by_step"],
         offer_documents(here, view, (queries, keys), SHIPPED),
-        KEYS,
+        CHOICES,
         source=here.source.key,
-        values={name: state.get(name) for name in KEYS} | {"layer": here.layer, "head": here.head},
+        values={name: state.get(name) for name in CHOICES} | {"layer": here.layer, "head": here.head},
         layers=here.layers,
         only_layer=here.source.only_layer,
-        opening=state.is_opening_view(),
+        takes={"opens": _open_first, "written": _append},
+        opening=any(model["shown"] for model in first),
+        first=first,
+        writes=_writing(here),
         hides=here.model.description.guesses_hidden_words,
         hidden=None if here.hidden is None else {"row": here.hidden.row, "word": here.hidden.word},
     )
+
+
+@dataclass(frozen=True, slots=True)
+class FirstView:
+    """A view that the app offers to begin with."""
+
+    title: str
+    says: str
+    """What computes its attention, for the sentence above the walk"""
+    link: Mapping[str, str]
+    """Its link; empty for the view of the bare address"""
+
+    def view(self) -> dict[str, Any]:
+        """Return the view with all its values."""
+        page = PAGES["step_by_step"]
+        return page.read(page.opened(self.link))[0]
+
+
+FIRST_VIEWS = {
+    BUILT_IN: FirstView("MiniLM, a BERT", "a real BERT", {}),
+    "chargpt": FirstView(
+        "Character GPT",
+        "a small GPT, which writes on",
+        {"source": TRAINED.key, "step": "tokens", "q": "20", "model": "chargpt"},
+    ),
+}
+"""By the names of their models. The character GPT opens with its own text and head (`trained.shipped.opening`); its
+last character is chosen, after which it writes on."""
+
+
+def _first_views() -> list[dict[str, Any]]:
+    """Return `FirstView` of frontend/types/walk.d.ts for each of the first views whose model is here."""
+    view = state.every()
+    keys = PAGES["step_by_step"].link_keys(view["source"])
+    return [
+        {
+            "name": name,
+            "title": first.title,
+            "says": first.says,
+            "shown": write_link(view, keys) == write_link(first.view(), keys),
+        }
+        for name, first in FIRST_VIEWS.items()
+        if not first.link or trained.is_name(name)
+    ]
+
+
+def _open_first(name: object) -> None:
+    """Open one of the first views, from a callback."""
+    if isinstance(name, str) and name in FIRST_VIEWS:
+        state.run_page()
+        state.visit(FIRST_VIEWS[name].link)
+
+
+WRITTEN = 60
+"""How many characters a model writes at once"""
+
+
+def _writing(here: ShownHead) -> dict[str, Any] | None:
+    """Return `WriteOn` of frontend/types/walk.d.ts: what the model writes after the text.
+
+    None if it has not learned to write texts, or the text fills all that it can read. The characters follow from the
+    text alone: each is drawn by its share, with the first seed.
+    """
+    if here.source.key != TRAINED.key:
+        return None
+    from attnviz.trace.vocabulary import GUESSES
+    from attnviz.trained.model import TrainedModel
+    from attnviz.training.generation import Sampling, record
+
+    model, tokens = here.model, here.tokens()
+    if not isinstance(model, TrainedModel) or model.task is not None:
+        return None
+    ids = [token for token in tokens.ids if token != NO_ID]
+    count = min(WRITTEN, model.block_size - len(tokens))
+    if not ids or count <= 0:
+        return None
+
+    def drawn() -> bytes:
+        from safetensors.numpy import save
+
+        arrays, _ = record(model.module, ids, count, Sampling())
+        likeliest = {name: arrays[name][:, :GUESSES] for name in ("order", "probabilities")}
+        return save({"ids": arrays["ids"], **{name: np.ascontiguousarray(array) for name, array in likeliest.items()}})
+
+    digest = array_store().offer(("written on", model.digest, tuple(ids), count), drawn)
+    return {
+        "digest": digest,
+        "characters": list(model.labels),
+        "labels": list(map(label_of, model.labels)),
+    }
+
+
+def _append(written: object) -> None:
+    """Add characters that the model has written to the text, from a callback."""
+    if isinstance(written, str):
+        state.apply_from_browser({"text": state.get("text") + written[:WRITTEN]}, ("text",))
 
 
 def follow_hidden_word(here: ShownHead, model_name: str | None) -> ShownHead:

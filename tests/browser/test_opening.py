@@ -12,11 +12,15 @@ import torch
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 from torch.nn import functional as F
 
+from attnviz import trained
 from attnviz.links.pages import OPENING
 from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
+from attnviz.tokens.value import label_of
 from attnviz.toy.config import TransformerConfig
 from attnviz.toy.transformer import trace_transformer
+from attnviz.trained.model import examples
+from attnviz.training.generation import Sampling, generate
 from tests.browser.board import matrix
 from tests.browser.contexts import Contexts
 from tests.browser.server import ROOT, running
@@ -60,7 +64,11 @@ def torchs_weights(layer: int, head: int) -> np.ndarray:
 
 
 def query(page: Page) -> dict[str, str]:
-    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+    return query_of(page.url)
+
+
+def query_of(url: str) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
 
 
 def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(app_url: str, new_context: Contexts) -> None:
@@ -279,6 +287,52 @@ def test_the_pinned_word_is_hidden_from_a_model_with_a_head_which_guesses_it(
     expect(guesses).to_contain_text(of.labels[0])
     page.go_back()
     expect(guesses).to_have_count(0)
+
+
+def test_the_character_gpt_is_chosen_and_writes_on_until_it_is_stopped(page: Page, app_url: str) -> None:
+    chargpt = trained.load("chargpt")
+    text = examples(chargpt)[0]
+    ids = [chargpt.labels.index(character) for character in text]
+    draws = list(generate(chargpt.module, ids, 60, Sampling()))
+    written = "".join(chargpt.labels[draw.id] for draw in draws)
+    sentence = open_bare(page, app_url).get_by_role("region", name="Sentence")
+    models = doors(page).get_by_role("group", name="Models to begin with")
+    expect(models.get_by_role("button", name="MiniLM, a BERT", pressed=True)).to_be_visible()
+    models.get_by_role("button", name="Character GPT").click()
+    expect(models.get_by_role("button", name="Character GPT", pressed=True)).to_be_visible()
+    expect(finding(page)).to_have_text("“␣” gives 100 % of its attention to “:”.")
+    guesses = sentence.locator(".guesses")
+    likeliest = label_of(chargpt.labels[int(draws[0].order[0])])
+    expect(guesses).to_contain_text(f"after “␣”:{likeliest} {100 * float(draws[0].probabilities.max()):.0f} %")
+
+    sentence.get_by_role("button", name="Write on").press("Enter")
+    new = sentence.locator(".word.written")
+    expect(new.nth(2)).to_be_visible()
+    expect(sentence.get_by_role("button", name="Stop")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda url: len(query_of(url)["text"]) > len(text))
+    whole = query(page)["text"]
+    assert (text + written).startswith(whole)
+    expect(new).to_have_count(0)
+    expect(sentence.locator(".word")).to_have_count(len(whole))
+    assert query(page)["q"] == str(len(whole) - 1)
+    expect(page.locator(".st-key-text textarea")).to_have_value(whole)
+    expect(doors(page)).to_be_hidden()
+    page.go_back()
+    expect(sentence.locator(".word")).to_have_count(len(text))
+    page.go_back()
+    page.wait_for_url(lambda url: url.rstrip("/") == app_url)
+    expect(finding(page)).to_contain_text("97 %")
+
+
+def test_under_reduced_motion_all_is_written_at_once(still_page: Page, app_url: str) -> None:
+    link = urlencode({"text": "a" * 125, "source": "trained", "model": "chargpt", "step": "tokens"})
+    still_page.goto(f"{app_url}/?{link}")
+    sentence = settled(still_page).get_by_role("region", name="Sentence")
+    sentence.get_by_role("button", name="Write on").click()
+    still_page.wait_for_url(lambda url: len(query_of(url)["text"]) == 128)
+    expect(sentence.locator(".word")).to_have_count(128)
+    expect(sentence.get_by_role("button", name="Write on")).to_have_count(0)  # it reads no longer text
 
 
 def test_what_a_newcomer_reads_goes_away_by_any_change_and_on_a_phone_the_picture_stays_in_sight(

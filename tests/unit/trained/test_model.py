@@ -21,6 +21,7 @@ from attnviz.toy.transformer import trace_transformer
 from attnviz.trained.card import Card, Corpus, FoundHead
 from attnviz.trained.files import Saved
 from attnviz.trained.model import NO_ATTENTION, TrainedModel, about, examples, heads
+from attnviz.trained.shipped import opening
 from attnviz.training.plan import Plan, build
 from attnviz.training.settings import TrainingSettings
 from attnviz.training.tasks import TASKS
@@ -246,7 +247,7 @@ def test_the_heads_that_do_a_task_are_named_in_its_order() -> None:
     last = task.patterns[-1].name
     few = replace(saved, card=replace(saved.card, heads={last: found[last]}))
     assert [one[2] for one in heads(TrainedModel("mine", few, ""))] == [len(task.patterns) - 1]
-    assert heads(model(GPT)) == ()
+    assert heads(model(GPT)) == ()  # no head with a clear pattern
     assert examples(model(GPT))[0].startswith("To be") and examples(TrainedModel("mine", saved, "")) == task.examples
 
 
@@ -301,3 +302,19 @@ def test_an_encoder_of_a_task_and_weights_that_learned_nothing_make_no_guesses()
     toy = trace_transformer(WordTokenizer().tokenize("a cat"), None, TransformerConfig(architecture="decoder"))
     assert toy.vocabulary is not None
     assert toy.guesses("decoder") == ()
+
+
+def test_the_character_gpt_opens_on_the_head_that_looks_at_the_character_before_most() -> None:
+    chargpt = trained.load("chargpt")
+    text = examples(chargpt)[0]
+    trace = chargpt.trace(text)
+    by_head = {
+        (layer, head): float(trace.attentions(layer)[head].diagonal(-1).mean())
+        for layer in range(5)
+        for head in range(5)
+    }
+    layer, head = max(by_head, key=by_head.__getitem__)
+    assert by_head[layer, head] > 0.9
+    said = f"Layer {layer}, head {head}: looks at the character before ({by_head[layer, head]:.2f})"
+    assert heads(chargpt) == ((said, "decoder", layer, head),)
+    assert opening("chargpt") == {"text": text, "kind": "decoder", "layer": layer, "head": head, "block": layer}

@@ -99,7 +99,7 @@ function sentenceImages(walk: Walk, slide: Slide, { matrices, pair, theme }: Loo
   const sentence = new Sentence({ pin() {}, open() {}, dim() {}, hide() {} });
   const place = element("div", { style: slide.place.style.cssText }, sentence.root);
   walk.element.append(place);
-  sentence.show(matrices, pair.q, { isDimmed: walk.store.values.dim });
+  sentence.show(matrices, pair.q, walk.store.values.dim);
   sentence.place();
   const { offsetWidth: width, offsetHeight: height } = sentence.words;
   const family = slide.board.font;

@@ -7,6 +7,7 @@ import { PendingUpdates } from "../core/pending_updates.ts";
 import { beforeOthers } from "../core/waiting.ts";
 import { Walk } from "../walk/walk.ts";
 import { hasNoKey, valuesIn, withoutValues, withValues } from "./address.ts";
+import type { Values } from "./address.ts";
 import { Opening } from "./opening.ts";
 import { loadPlotly } from "./plotly.ts";
 import { TEXT_FIELD } from "../core/streamlit.ts";
@@ -26,7 +27,7 @@ class WalkComponent {
   writing: number | undefined;
   /** the rest of the addresses that were written here, which the server may not know */
   rest: string | null = null;
-  updates: PendingUpdates<Partial<WalkValues>>;
+  updates: PendingUpdates<Partial<WalkValues> & WalkRequests>;
   home: Home;
   walk: Walk;
   /** null on a page without a text for newcomers */
@@ -35,7 +36,7 @@ class WalkComponent {
 
   constructor(root: ShadowRoot, host: Host) {
     this.host = host;
-    this.updates = new PendingUpdates(host, {} as Partial<WalkValues>);
+    this.updates = new PendingUpdates(host, {} as Partial<WalkValues> & WalkRequests);
     this.home = {
       keyboard: null, // the page's shortcuts come as events
       source: this.updates.source,
@@ -43,6 +44,7 @@ class WalkComponent {
       changed: (values) => this.changed(values),
       revealed: () => this.answered(),
       plays: () => this.opening?.show(false),
+      written: (text, count) => this.append(text, count),
     };
     this.walk = new Walk(root, this.home);
     const { signal } = this.ends;
@@ -76,6 +78,13 @@ class WalkComponent {
     if ("blank_at" in values) this.send(); // the server has the numbers of another text
   }
 
+  /** Has the page add characters to the text, whose last one is then chosen. @param count how many */
+  append(text: string, count: number) {
+    const rows = this.walk.store.document?.header.query.labels.length ?? 0;
+    this.updates.set({ q: rows + count - 1, k: null }, Infinity);
+    this.updates.sendAgain({ written: text });
+  }
+
   /** Writes what is chosen into the address, and sends it. */
   send() {
     clearTimeout(this.writing);
@@ -85,13 +94,14 @@ class WalkComponent {
 
   /** Makes what a newcomer reads above the walk. */
   greet() {
-    this.opening ??= new Opening(this.walk, { server: this.host.server });
+    const open = (opens: string) => this.updates.sendAgain({ opens });
+    this.opening ??= new Opening(this.walk, { server: this.host.server, open });
   }
 
   /** Writes what is chosen into the address. */
   write() {
     const { search, pathname, hash } = window.location;
-    const query = withValues(search, this.updates.values, this.link);
+    const query = withValues(search, this.updates.values as Values, this.link);
     this.rest = withoutValues(search, this.link);
     if (query !== search.slice(1)) window.history.pushState({}, "", `${pathname}${query && `?${query}`}${hash}`);
   }
@@ -120,6 +130,7 @@ class WalkComponent {
     const held = isSame ? this.walk.playing.hold() : null; // what it shows is the user's choice
     const isOther = header.opening !== this.isOpening || !isSame;
     if (header.opening !== null) this.greet();
+    this.opening?.offer(header.first);
     if (isOther) this.opening?.show(header.opening === true);
     this.isOpening = header.opening;
     this.isLink = header.linked;
@@ -128,7 +139,7 @@ class WalkComponent {
     this.updates.answer();
     this.updates.flush(); // or this answer's address, which is older, would stay
     this.hiddenAt = values.blank_at;
-    Object.assign(this.home, { hides: header.hides, hidden: header.hidden });
+    Object.assign(this.home, { hides: header.hides, hidden: header.hidden, writes: header.writes });
     Object.assign(this.home, { layers, onlyLayer, drawings, plotly: () => loadPlotly(this.host.server + plotly) });
     this.home.documents = documents;
     this.walk.setLecture(lecture);

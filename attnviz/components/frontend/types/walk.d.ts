@@ -28,6 +28,31 @@ interface HiddenWord {
   row: number;
   word: string;
 }
+/** What the user asks of the page besides the values of a link. */
+interface WalkRequests {
+  /** The name of a first view to open. */
+  opens?: string;
+  /** Characters to be added to the text. */
+  written?: string;
+}
+/** A view that the app offers to begin with. */
+interface FirstView {
+  name: string;
+  title: string;
+  /** What computes its attention. */
+  says: string;
+  /** Whether it is the view on the page. */
+  shown: boolean;
+}
+/** What a model writes after the text: attnviz/ui/step_by_step.py describes it. */
+interface WriteOn {
+  /** Of the draws: `ids`, and of the likeliest characters `order` and `probabilities`. */
+  digest: string;
+  /** The vocabulary, by id. */
+  characters: string[];
+  /** The same as they are shown. */
+  labels: string[];
+}
 /** Where a walk stands: what it gets its documents from, and who hears of the user's choices. */
 interface Home {
   source: import("../core/arrays.ts").Source;
@@ -51,6 +76,10 @@ interface Home {
   hides?: boolean;
   /** The word that is hidden; null where none is. */
   hidden?: HiddenWord | null;
+  /** What the model writes after the text; null where it writes none. */
+  writes?: WriteOn | null;
+  /** Is called with what the model has written, to be added to the text. @param row the last one then */
+  written?(text: string, row: number): void;
   /** What the layer is called where there is no choice of one. */
   onlyLayer?: string;
   /**
@@ -79,6 +108,9 @@ interface WalkHeader {
   hides: boolean;
   /** The word that is hidden in the documents. */
   hidden: HiddenWord | null;
+  writes: WriteOn | null;
+  /** The views to begin with; none on a page without them. */
+  first: FirstView[];
   /** The whole model, on the page that shows one; the document of attention n is `documents[n]`. */
   model: ModelDiagram | null;
   link: LinkKeys;

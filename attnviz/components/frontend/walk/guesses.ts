@@ -3,6 +3,7 @@
 import { quoted, share } from "../core/format.ts";
 import { span, template } from "../core/template.ts";
 import type { Header, RowGuesses } from "../core/document.ts";
+import type { Child } from "../core/template.ts";
 import { wordOf } from "./row_words.ts";
 
 const MOST = 3; // masks whose guesses are listed
@@ -31,11 +32,26 @@ function lineOf({ attention, query, guesses }: Header, { row, labels, shares }: 
   const isMask = attention === "encoder";
   const name = span("query", isMask ? wordOf(query, row) : quoted(wordOf(query, row)));
   const place = isMask && guesses.length > 1 ? ` (position ${row})` : "";
+  const says = [`The model’s guesses ${isMask ? "for" : "after"} `, name, `${place}:`];
+  return guessLine(row, says, { labels, shares }, truth);
+}
+
+/**
+ * Guesses as a line.
+ * @param says what stands before them
+ * @param truth the token that stands there, or ""
+ */
+export function guessLine(
+  key: string | number,
+  says: Child[],
+  { labels, shares }: Pick<RowGuesses, "labels" | "shares">,
+  truth: string,
+) {
   const listed = labels.filter((_, n) => n === 0 || shares[n] >= LEAST);
   return template(
     "p",
-    { key: row, class: "guesses" },
-    template("span", {}, `The model’s guesses ${isMask ? "for" : "after"} `, name, `${place}:`),
+    { key, class: "guesses" },
+    template("span", {}, ...says),
     ...listed.map((label, n) => expected(label, shares[n], label.toLowerCase() === truth.toLowerCase())),
   );
 }

@@ -6,6 +6,7 @@ import { INK } from "../core/colours.ts";
 import { element, perFrame } from "../core/dom.ts";
 import { share } from "../core/format.ts";
 import { template, write } from "../core/template.ts";
+import { arch, downward, loop } from "./arcs.ts";
 import { guessesOf, hidingOf } from "./guesses.ts";
 import {
   findingOf,
@@ -18,12 +19,14 @@ import {
   wordOf,
   writtenOut,
 } from "./row_words.ts";
+import { Writing } from "./writing.ts";
 import type { AttentionRow } from "../core/attention.ts";
-import type { Axis } from "../core/document.ts";
+import type { Axis, Header } from "../core/document.ts";
 import { forPointer } from "../core/touch.ts";
 import type { Pen } from "../pen/pen.ts";
 import type { HeadMatrices } from "./matrices.ts";
 import type { Template } from "../core/template.ts";
+import type { Place } from "./arcs.ts";
 import type { Hiding } from "./guesses.ts";
 import type { Rows } from "./row_words.ts";
 
@@ -42,8 +45,6 @@ const SIZES: [number, string][] = [
   [40, "small"],
   [120, "smallest"],
 ];
-const RISE = { least: 16, part: 0.16 }; // px: of an arc above its words, and of their distance
-const LOOP = { half: 9, wide: 15, high: 26 }; // px: the arc of a word to itself
 
 export interface StandingWord {
   /** its number among the rows; null in a second line, which has only columns */
@@ -56,16 +57,6 @@ export interface StandingWord {
   size: number;
   /** what it gets of the chosen word's attention, 0 to 1 */
   share: number;
-}
-
-/** Where a word stands inside of all words, in px */
-interface Place {
-  /** its middle */
-  x: number;
-  top: number;
-  bottom: number;
-  /** the lower end of its share, or of the word where no share is written */
-  foot: number;
 }
 
 interface Arc {
@@ -103,6 +94,10 @@ export class Sentence {
   isOpen = false;
   isDimmed = false;
   hiding: Hiding = {};
+  writing: Writing = new Writing(() => {
+    this.draw();
+    this.place();
+  });
   /** how much of the arcs is drawn, those of the largest shares first */
   grown = 1;
   choose;
@@ -140,10 +135,11 @@ export class Sentence {
 
   /**
    * @param pinned the row that is kept; null: the one that looks at another word most
-   * @param looks isDimmed: whether the tokens that the tokenizer has added are dimmed; hides, hidden: as of Home
+   * @param isDimmed whether the tokens that the tokenizer has added are dimmed
+   * @param home what the page offers besides
    */
-  show(matrices: HeadMatrices, pinned: number | null, looks: { isDimmed?: boolean } & Hiding = {}) {
-    const { isDimmed = false, hides, hidden } = looks;
+  show(matrices: HeadMatrices, pinned: number | null, isDimmed = false, home: Home | null = null) {
+    if (home) this.writing.show(home, matrices.document.header.query.text);
     if (matrices !== this.matrices) {
       this.hovered = null; // another text may have fewer words
       this.written.clear();
@@ -155,7 +151,7 @@ export class Sentence {
       this.said = isShort ? query.labels.map((_, n) => saidOf(rows.row(n).weights, query, key, n)) : [];
     }
     this.matrices = matrices;
-    [this.pinned, this.isDimmed, this.hiding] = [pinned, isDimmed, { hides, hidden }];
+    [this.pinned, this.isDimmed, this.hiding] = [pinned, isDimmed, home ?? {}];
     this.draw();
     this.placing();
   }
@@ -188,6 +184,7 @@ export class Sentence {
   clear(why = "") {
     [this.matrices, this.attention, this.hovered] = [null, null, null];
     this.written.clear();
+    this.writing.reset();
     this.later.cancel();
     this.placing.cancel();
     write(this.root, template("p", { class: "finding" }, why));
@@ -214,7 +211,8 @@ export class Sentence {
     const { query, key } = matrices.document.header;
     if (row >= query.labels.length) return;
     const numbers = attention.row(row);
-    const size = SIZES.findLast(([least]) => query.labels.length >= least)?.[1] ?? "";
+    const count = query.labels.length + this.writing.count;
+    const size = SIZES.findLast(([least]) => count >= least)?.[1] ?? "";
     this.words.dataset.size = size;
     this.words.classList.toggle("dimmed", this.isDimmed);
     const line = (axis: Axis, side: "query" | "key" | "both") =>
@@ -222,6 +220,7 @@ export class Sentence {
         "p",
         { key: side, class: `line ${side}`, dir: isRightToLeft(axis) ? "rtl" : "ltr" },
         ...axis.labels.map((_, n) => this.word(axis, n, { side, row, weights: numbers.weights })),
+        ...(side === "both" ? this.writing.words() : []),
       );
     const lines = key === query ? [line(query, "both")] : [line(query, "query"), line(key, "key")];
     write(this.words, this.arcs, ...lines);
@@ -230,8 +229,8 @@ export class Sentence {
       template("p", { class: "finding" }, ...findingOf(matrices, row, numbers)),
       template("p", { class: "hint" }, forPointer(HINT)),
       this.words,
-      guessesOf(matrices.document.header, row, this.hiding.hidden?.word),
-      template("div", { class: "asks" }, this.question(numbers), this.hide(), this.added(numbers.weights)),
+      this.answer(matrices.document.header),
+      template("div", { class: "asks" }, ...this.asks(numbers)),
       this.isOpen && !numbers.allHidden ? writtenOut(matrices, numbers, () => this.choose.open(row)) : null,
     );
   }
@@ -328,10 +327,18 @@ export class Sentence {
     );
   }
 
-  /** Buttons that hide the pinned word from the model, and that show the hidden one again. */
-  hide() {
+  /** What the model expects: of the last character that it has written, else of the row. */
+  answer(header: Header) {
+    const { query } = header;
+    if (this.writing.count) return this.writing.line(wordOf(query, query.labels.length - 1));
+    return guessesOf(header, this.row, this.hiding.hidden?.word);
+  }
+
+  /** What can be asked for below the words. */
+  asks(numbers: AttentionRow) {
     const { header } = (this.matrices as HeadMatrices).document;
-    return hidingOf(header, this.pinned, this.hiding, this.choose.hide);
+    const hiding = hidingOf(header, this.pinned, this.hiding, this.choose.hide);
+    return [this.question(numbers), this.writing.button(), hiding, this.added(numbers.weights)];
   }
 
   question({ weights, allHidden }: AttentionRow) {
@@ -468,27 +475,8 @@ export function standing(words: HTMLElement): StandingWord[] {
 const widthOf = (weight: number) => Number((1 + 6 * weight).toFixed(2));
 const inkOf = (weight: number) => Number((0.25 + 0.65 * weight).toFixed(2));
 
-const rounded = (...numbers: number[]) => numbers.map((x) => Number(x.toFixed(1))).join(" ");
 const apart = (a: DOMRect, b: DOMRect) =>
   a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;
-
-/** From the top of a word to the top of another on its line. @param room above the line */
-function arch(from: Place, to: Place, room: number) {
-  const rise = Math.min(room, RISE.least + RISE.part * Math.abs(to.x - from.x));
-  const top = Math.min(from.top, to.top) - (4 / 3) * rise; // a curve rises to three quarters of its control points
-  return `M ${rounded(from.x, from.top)} C ${rounded(from.x, top, to.x, top, to.x, to.top)}`;
-}
-
-/** From the foot of a word, or of its share, to the top of a word below it. */
-function downward(from: Place, to: Place) {
-  const half = (from.foot + to.top) / 2;
-  return `M ${rounded(from.x, from.foot)} C ${rounded(from.x, half, to.x, half, to.x, to.top)}`;
-}
-
-function loop({ x, top }: Place) {
-  const { half, wide, high } = LOOP;
-  return `M ${rounded(x - half, top)} C ${rounded(x - wide, top - high, x + wide, top - high, x + half, top)}`;
-}
 
 function rowAt(target: EventTarget | null) {
   const word = target instanceof Element ? target.closest<HTMLElement>("[data-row]") : null;

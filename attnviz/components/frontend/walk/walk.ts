@@ -301,7 +301,7 @@ export class Walk {
     else if (missing.length) {
       this.lack(document, missing, "What words look at can't be shown", false);
       sentence.clear();
-    } else sentence.show(matrices, values.q, { isDimmed: values.dim, ...this.home });
+    } else sentence.show(matrices, values.q, values.dim, this.home);
     this.loading.later(document, values.head);
   }
 
