@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
 import numpy as np
 import streamlit as st
@@ -24,6 +25,7 @@ from attnviz.sources import TRAINED
 from attnviz.sources.shown import ShownHead
 from attnviz.tokens import NO_ID
 from attnviz.tokens.value import label_of
+from attnviz.trace.model import places
 from attnviz.ui import shell, state
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import DESCRIBED, RESOURCES, SavedView, shown_with, view_of
@@ -68,6 +70,7 @@ def show_walk(here: ShownHead) -> None:
         opening=any(model["shown"] for model in first),
         first=first,
         writes=_writing(here),
+        answer=_way_to_answer(here),
         hides=here.model.description.guesses_hidden_words,
         hidden=None if here.hidden is None else {"row": here.hidden.row, "word": here.hidden.word},
     )
@@ -93,7 +96,7 @@ FIRST_VIEWS = {
     BUILT_IN: FirstView("MiniLM, a BERT", "a real BERT", {}),
     "chargpt": FirstView(
         "Character GPT",
-        "a small GPT, which writes on",
+        "a small GPT that writes on",
         {"source": TRAINED.key, "step": "tokens", "q": "20", "model": "chargpt"},
     ),
 }
@@ -161,6 +164,20 @@ def _writing(here: ShownHead) -> dict[str, Any] | None:
         "characters": list(model.labels),
         "labels": list(map(label_of, model.labels)),
     }
+
+
+def _way_to_answer(here: ShownHead) -> str:
+    """Return the address of the last step of the whole model, which shows its answer; empty if it names no tokens.
+
+    Relative to the app's root.
+    """
+    description, page = here.model.description, PAGES["transformer"]
+    if not (here.source.has_names and description.shows_logits):
+        return ""
+    shown = {**here.choices, "text": here.text, "pair": here.pair or "", "q": None, "k": None}
+    last = {"block": len(places(description.numbers)) - 1, "part": "probabilities"}
+    query = page.write({**state.every(), **shown, **last}, page.link_keys(here.source.key))
+    return f"{page.path.lstrip('/')}?{urlencode(query)}"
 
 
 def _append(written: object) -> None:

@@ -71,6 +71,7 @@ def mount_walk(
         "hidden": None,
         "first": (),
         "writes": None,
+        "answer": "",
         **header,
         "documents": documents,
         "drawings": list(DRAWINGS.items()),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import parse_qsl
 
 import pytest
 import torch
@@ -47,6 +48,17 @@ def test_the_attention_is_that_of_the_masked_text_and_the_guesses_are_transforme
     (of,) = document.header.guesses
     assert of.row == SAT
     assert of.shares == pytest.approx(best.values.tolist(), rel=1e-4)
+
+
+def test_the_way_to_the_answer_is_the_last_step_of_the_whole_model(folder: str) -> None:
+    address = walk(opened(folder, blank_at=str(SAT), layer="1", head="2"))[0]["answer"]
+    path, _, query = address.partition("?")
+    link = dict(parse_qsl(query))
+    assert (path, link["text"], link["part"]) == ("transformer", TEXT.replace("sat", "[MASK]"), "probabilities")
+    at = open_page("transformer", **link, q=str(SAT))
+    assert not messages(at)
+    chosen = values(at)
+    assert (chosen["step"], chosen["layer"], chosen["q"]) == ("probabilities", 1, SAT)
 
 
 def test_a_word_is_hidden_and_shown_again(folder: str) -> None:

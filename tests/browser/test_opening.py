@@ -285,8 +285,19 @@ def test_the_pinned_word_is_hidden_from_a_model_with_a_head_which_guesses_it(
     expect(guesses).to_contain_text(of.labels[0])
     page.reload()
     expect(guesses).to_contain_text(of.labels[0])
+    page.get_by_role("radio", name="Output", exact=True).click()
+    page.wait_for_url("**step=output**")
+    end = page.locator(".end")
+    expect(end).to_contain_text(f"The model’s guesses for [MASK]:{of.labels[0]}")
+    end.get_by_role("link", name="How the whole model gets there").click()
+    page.wait_for_url("**/transformer?**part=probabilities**")
+    settled(page)
+    assert query(page)["text"] == text.replace("sat", "[MASK]")
+    assert query(page)["q"] == "3"
+    np.testing.assert_allclose(matrix(page, "probabilities")[3, 0], of.shares[0], rtol=1e-3)
     page.go_back()
-    expect(guesses).to_have_count(0)
+    page.wait_for_url("**step=output**")
+    expect(end).to_contain_text(of.labels[0])
 
 
 def test_the_character_gpt_is_chosen_and_writes_on_until_it_is_stopped(page: Page, app_url: str) -> None:

@@ -139,7 +139,9 @@ class WalkComponent {
     this.updates.answer();
     this.updates.flush(); // or this answer's address, which is older, would stay
     this.hiddenAt = values.blank_at;
-    Object.assign(this.home, { hides: header.hides, hidden: header.hidden, writes: header.writes });
+    const { hides, hidden, writes } = header;
+    const answer = header.answer && `${this.host.server}/${header.answer}`;
+    Object.assign(this.home, { hides, hidden, writes, answer });
     Object.assign(this.home, { layers, onlyLayer, drawings, plotly: () => loadPlotly(this.host.server + plotly) });
     this.home.documents = documents;
     this.walk.setLecture(lecture);

@@ -78,6 +78,8 @@ interface Home {
   hidden?: HiddenWord | null;
   /** What the model writes after the text; null where it writes none. */
   writes?: WriteOn | null;
+  /** The address of the model's last step, which shows its answer; "" where it has none. */
+  answer?: string;
   /** Is called with what the model has written, to be added to the text. @param row the last one then */
   written?(text: string, row: number): void;
   /** What the layer is called where there is no choice of one. */
@@ -109,6 +111,7 @@ interface WalkHeader {
   /** The word that is hidden in the documents. */
   hidden: HiddenWord | null;
   writes: WriteOn | null;
+  answer: string;
   /** The views to begin with; none on a page without them. */
   first: FirstView[];
   /** The whole model, on the page that shows one; the document of attention n is `documents[n]`. */

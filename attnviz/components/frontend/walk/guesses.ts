@@ -91,3 +91,20 @@ export function hidingOf(
     isWord && button("hide", pinned, `Hide ${quoted(wordOf(query, pinned))}${hidden ? " instead" : ", to be guessed"}`),
   );
 }
+
+/**
+ * The answer at the end of a head's steps, and the way to where the whole model computes it; null where there is none.
+ * @param q the pinned row, or null
+ * @param home what the page offers
+ */
+export function endOf(header: Header, q: number | null, { answer = "", hidden }: Pick<Home, "answer" | "hidden">) {
+  const rows = header.guesses.map(({ row }) => row);
+  const row = q !== null && rows.includes(q) ? q : header.attention === "encoder" ? rows[0] : rows.at(-1);
+  if (!answer || row === undefined) return null;
+  return template(
+    "div",
+    { class: "end" },
+    guessesOf(header, row, hidden?.word),
+    template("a", { href: `${answer}&q=${row}` }, "How the whole model gets there, to the last step"),
+  );
+}
