@@ -151,7 +151,7 @@ def opens_on(name: str) -> dict[str, str]:
             "kind": "decoder",
             "layer": "0",
             "head": "2",
-        }  # to the character before
+        }
     head = plan["heads"][task.patterns[-1].name]
     return {"text": task.examples[0], **{key: str(head[key]) for key in ("kind", "layer", "head")}}
 
