@@ -86,10 +86,15 @@ class FirstView:
     link: Mapping[str, str]
     """Its link; empty for the view of the bare address"""
 
-    def view(self) -> dict[str, Any]:
-        """Return the view with all its values."""
+    def is_shown(self, view: Mapping[str, Any]) -> bool:
+        """Whether a view is this one. Its model is loaded only if the view has all values of the link."""
         page = PAGES["step_by_step"]
-        return page.read(page.opened(self.link))[0]
+        link = page.opened(self.link)
+        named = read_link(link)[0]
+        if any(view[name] != named[name] for name in link):
+            return False
+        keys = page.link_keys(view["source"])
+        return write_link(view, keys) == write_link(page.read(link)[0], keys)
 
 
 FIRST_VIEWS = {
@@ -107,14 +112,8 @@ last character is chosen, after which it writes on."""
 def _first_views() -> list[dict[str, Any]]:
     """Return `FirstView` of frontend/types/walk.d.ts for each of the first views whose model is here."""
     view = state.every()
-    keys = PAGES["step_by_step"].link_keys(view["source"])
     return [
-        {
-            "name": name,
-            "title": first.title,
-            "says": first.says,
-            "shown": write_link(view, keys) == write_link(first.view(), keys),
-        }
+        {"name": name, "title": first.title, "says": first.says, "shown": first.is_shown(view)}
         for name, first in FIRST_VIEWS.items()
         if not first.link or trained.is_name(name)
     ]

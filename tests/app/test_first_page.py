@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 from safetensors.numpy import load
 from streamlit.testing.v1 import AppTest
@@ -40,6 +41,11 @@ def test_the_first_page_offers_a_bert_and_a_gpt() -> None:
     assert (shown(at), dict(at.query_params)) == (["minilm"], {})
 
 
+def test_the_bare_address_loads_no_second_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attnviz.trained.shipped.load", lambda name: pytest.fail(f"loads {name}"))
+    assert shown(open_page()) == ["minilm"]
+
+
 def test_a_name_that_is_none_of_theirs_opens_nothing() -> None:
     at = open_page()
     for name in ("reverse", 5, None):
@@ -48,7 +54,7 @@ def test_a_name_that_is_none_of_theirs_opens_nothing() -> None:
 
 
 def test_the_second_models_link_is_the_view_that_it_opens() -> None:
-    view = FIRST_VIEWS["chargpt"].view()
+    view, _ = PAGES["step_by_step"].read(FIRST_VIEWS["chargpt"].link)
     link = PAGES["step_by_step"].write(view, PAGES["step_by_step"].link_keys("trained"))
     at = open_page(**link)
     assert (shown(at), dict(at.query_params)) == (["chargpt"], link)
