@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from playwright.sync_api import Page
+from safetensors.numpy import save
 
 from attnviz.figures.style import LIGHT, ROWS_AND_COLUMNS
 from attnviz.formatting import number, weight
@@ -863,6 +864,95 @@ def test_the_guesses_are_listed_with_their_shares_and_the_true_token_is_marked(r
     assert next_ == [["The model’s guesses after “R”:", "O 90 % ✓", "A 10 %"]]
     assert last == [["The model’s guesses after “␣O”:", "O 90 %", "A 10 %"]]
     assert none == []
+
+
+WRITING = """
+  const { write } = await import("/frontend/core/template.ts");
+  const answers = { status: 200 };
+  const [written, drawn] = [[], []];
+  const home = {
+    source: { request: async () => new Response(Uint8Array.from(given), answers), offerAgain: async () => {} },
+    writes: { digest: "abc", characters: ["a", "\\n", "c"], labels: ["a", "⏎", "c"] },
+    written: (text, count) => written.push([text, count]),
+  };
+  const room = document.createElement("div");
+  const writing = new m.Writing(() => {
+    write(room, ...writing.words(), writing.count ? writing.line("z") : null, writing.button());
+    drawn.push(room.textContent);
+  });
+  const until = async (isSo) => { while (!isSo()) await new Promise((done) => setTimeout(done, 5)); };
+"""
+
+
+def draws() -> list[int]:
+    """Return a file with three draws: a, a line break, c; their guesses are the vocabulary, two numbers each unused."""
+    order = np.float32([[0, 1, 2, 2, 2], [2, 1, 0, 0, 0], [2, 0, 1, 1, 1]])
+    shares = np.float32([[0.7, 0.2, 0.1, 0, 0], [0.9, 0.1, 0, 0, 0], [1, 0, 0, 0, 0]])
+    return list(save({"ids": np.float32([0, 1, 2]), "order": order, "probabilities": shares}))
+
+
+def test_characters_are_written_one_after_another_with_their_guesses(run: Run) -> None:
+    body = """
+      writing.show(home, "xyz");
+      writing.begin();
+      await until(() => written.length);
+      const [again] = [writing.count];
+      writing.show(home, "xyza⏎c");
+      return { drawn, written, again, left: writing.count, help: room.querySelector(".written").title };
+    """
+    found = run("walk/writing.ts", WRITING + body, draws())
+    assert found["drawn"] == [
+        "Stop",
+        "aThe model’s guesses after “z”:a 70 % ✓⏎ 20 %c 10 %Stop",
+        "a⏎The model’s guesses after “a”:c 90 %⏎ 10 % ✓Stop",
+        "a⏎cThe model’s guesses after “⏎”:c 100 % ✓Write on",
+    ]
+    assert found["written"] == [["a\nc", 3]]
+    assert (found["again"], found["left"], found["help"]) == (3, 0, "70 %")
+
+
+def test_what_is_written_is_kept_when_it_is_stopped_and_dropped_with_another_text(run: Run) -> None:
+    body = """
+      writing.show(home, "xyz");
+      writing.begin();
+      await until(() => writing.count === 1);
+      writing.end();
+      writing.show(home, "other");
+      writing.begin();
+      await until(() => writing.count === 1);
+      writing.show(home, "a third");
+      await new Promise((done) => setTimeout(done, 300));
+      const begun = writing.begin();
+      writing.end();
+      await begun;
+      return { written, count: writing.count, isOn: writing.isOn };
+    """
+    found = run("walk/writing.ts", WRITING + body, draws())
+    assert found == {"written": [["a", 1]], "count": 0, "isOn": False}
+
+
+def test_where_the_draws_do_not_come_it_is_said(run: Run) -> None:
+    body = """
+      writing.show(home, "xyz");
+      answers.status = 503;
+      await writing.begin();
+      const failed = drawn.at(-1);
+      answers.status = 200;
+      writing.begin();
+      await until(() => written.length);
+      return [failed, drawn.at(-1).includes("Nothing")];
+    """
+    found = run("walk/writing.ts", WRITING + body, draws())
+    assert found == ["Write on Nothing is written: the server answers with status 503.", False]
+
+
+def test_under_reduced_motion_nothing_is_written_one_after_another(still_page: Page, served: str) -> None:
+    body = """
+      writing.show(home, "xyz");
+      await writing.begin();
+      return [drawn.length, written];
+    """
+    assert imported(still_page, served, "walk/writing.ts", WRITING + body, draws()) == [2, [["a\nc", 3]]]
 
 
 def test_an_exported_sentence_has_its_words_and_arcs_where_they_stand(run: Run) -> None:

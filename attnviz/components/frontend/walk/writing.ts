@@ -2,7 +2,6 @@
 // keeps what is written: then the page adds it to the text, and its attention is computed.
 
 import { fetchArrays } from "../core/arrays.ts";
-import { failureText } from "../core/files.ts";
 import { quoted, share } from "../core/format.ts";
 import { span, template } from "../core/template.ts";
 import { guessLine } from "./guesses.ts";
@@ -50,7 +49,7 @@ export class Writing {
     try {
       draws = await fetchArrays(writes.digest, source);
     } catch (error) {
-      if (writes === this.home?.writes) this.failure = failureText(error as Error);
+      if (writes === this.home?.writes) this.failure = (error as Error).message.replace(/\.$/, "");
     }
     if (writes !== this.home?.writes || !this.isOn) return;
     this.draws = draws;
@@ -121,6 +120,6 @@ export class Writing {
     const help = "Each next character is drawn by its share; the same text is always written on in the same way.";
     const text = this.isOn ? "Stop" : "Write on";
     const button = template("button", { type: "button", class: "write", title: help, onclick }, text);
-    return template("p", { class: "writing" }, button, this.failure && ` Nothing is written: ${this.failure}`);
+    return template("p", { class: "writing" }, button, this.failure && ` Nothing is written: ${this.failure}.`);
   }
 }
