@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -22,7 +23,7 @@ from attnviz.trace.vocabulary import Vocabulary
 from attnviz.trace.walk import Walk
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
 class Trace(NotebookRepr):
     """One forward pass of one model on one text."""
 
@@ -106,6 +107,12 @@ class Trace(NotebookRepr):
         whose logits are too many the last ones. Empty without a known language head, and where the rows are the
         encoder's of a model with a decoder.
         """
+        kept = _guesses.setdefault(self, {})
+        if kind not in kept:  # the documents of all layers name them
+            kept[kind] = self._guess(kind)
+        return kept[kind]
+
+    def _guess(self, kind: Kind) -> tuple[RowGuesses, ...]:
         vocabulary, last = self.vocabulary, self.places[-1].kind
         if vocabulary is None or not self.has_learned or (kind == "encoder") != (last == "encoder"):
             return ()
@@ -211,6 +218,10 @@ class Trace(NotebookRepr):
         tensors = [tensor for blocks in self.blocks.values() for block in blocks for tensor in block.tensors()]
         parts = (*self.embedding_parts.values(), *self.decoder_embedding_parts.values())
         return held_bytes([*tensors, self.last_hidden_state, *parts, *self.weights])
+
+
+_guesses: WeakKeyDictionary[Trace, dict[Kind, tuple[RowGuesses, ...]]] = WeakKeyDictionary()
+"""What has been computed of each trace, freed with it"""
 
 
 def _summands(parts: Mapping[str, Tensor]) -> tuple[Tensor, Tensor] | None:

@@ -316,6 +316,13 @@ def test_the_character_gpt_is_chosen_and_writes_on_until_it_is_stopped(page: Pag
     likeliest = label_of(chargpt.labels[int(draws[0].order[0])])
     expect(guesses).to_contain_text(f"after “␣”:{likeliest} {100 * float(draws[0].probabilities.max()):.0f} %")
 
+    sentence.get_by_role("button", name=re.compile("^o: T 100 %")).first.hover()  # its share is wider than “T”
+    inside = (
+        "all => all.every((one) => one.getBoundingClientRect().x >= one.closest('.words').getBoundingClientRect().x)"
+    )
+    expect(finding(page)).to_contain_text("“T”")
+    assert sentence.locator(".share").evaluate_all(inside)
+
     sentence.get_by_role("button", name="Write on").press("Enter")
     new = sentence.locator(".word.written")
     expect(new.nth(2)).to_be_visible()

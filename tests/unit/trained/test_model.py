@@ -294,6 +294,7 @@ def test_the_guesses_are_the_likeliest_next_characters() -> None:
         assert of.shares == pytest.approx(best.values.tolist(), abs=1e-5)
         assert of.labels == tuple(label_of(chargpt.labels[token]) for token in best.indices.tolist())
     assert guesses[3].labels[0] == "O"  # after "ROME"
+    assert trace.walk(1, 2).guess() is guesses  # computed once for all layers
 
 
 def test_an_encoder_of_a_task_and_weights_that_learned_nothing_make_no_guesses() -> None:

@@ -241,12 +241,16 @@ export class Sentence {
     this.spaceShares();
   }
 
-  /** Hides the shares that would stand in a larger one. */
+  /** Hides the shares that would stand in a larger one, and moves those inside that would stand out at the edge. */
   spaceShares() {
     const shares = [...this.words.querySelectorAll<HTMLElement>(".share")];
     shares.sort((a, b) => Number(b.dataset.share) - Number(a.dataset.share));
+    const { left } = this.words.getBoundingClientRect();
     const kept: DOMRect[] = [];
     for (const label of shares) {
+      if (label.style.translate) label.style.translate = "";
+      const out = left - label.getBoundingClientRect().left;
+      if (out > 0) label.style.translate = `calc(-50% + ${out}px)`;
       const box = label.getBoundingClientRect();
       const isFree = kept.every((one) => apart(one, box));
       label.style.visibility = isFree ? "" : "hidden";
