@@ -26,8 +26,8 @@ def describe(folder: Path) -> Description:
     """Return the description of the model with these files."""
     return Description(
         BUILT_IN, {"encoder": (LAYERS, HEADS)}, WIDTH, WIDTH // HEADS, norm_first=False, feed_forward=FEED_FORWARD,
-        shows_logits=True, head_transform=True, vocabulary=VOCABULARY, parameters=counted_parameters(folder),
-        sizes=configured_sizes(),
+        shows_logits=True, head_transform=True, mask_piece="[MASK]", vocabulary=VOCABULARY,
+        parameters=counted_parameters(folder), sizes=configured_sizes(),
     )  # fmt: skip
 
 
