@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attnviz.bert.blank import fill, maskable
-from attnviz.bert.head_card import Score, SeedResult, score_of
+from attnviz.bert.head_card import Score, SeedResult
 from attnviz.files import replacing
 from attnviz.pretrained.masked_head import EPS, HeadWeights
 from attnviz.reprs import ShortRepr
@@ -304,6 +304,31 @@ def _resume(trainer: Trainer, state: dict[str, Any]) -> None:
 
 def _result(entry: dict[str, Any]) -> SeedResult:
     return SeedResult(entry["seed"], *(Score(**entry[name]) for name in entry if name != "seed"))
+
+
+def score_of(logits_of: Callable[[Tensor], Tensor], states: Tensor, tokens: Tensor) -> Score:
+    """Measure how well hidden tokens are named.
+
+    Args:
+        logits_of: returns the logits, (n, V), of states, (n, C).
+        states: (N, C), float.
+        tokens: (N,), the ids of the hidden tokens.
+
+    Raises:
+        ValueError: there are none.
+    """
+    if not len(tokens):
+        raise ValueError("there is no hidden token to measure on")
+    first, five, loss = 0, 0, 0.0
+    with torch.inference_mode():
+        for rows, right in zip(states.split(256), tokens.split(256), strict=True):
+            logits = logits_of(rows)
+            best = logits.topk(5).indices
+            first += int((best[:, 0] == right).sum())
+            five += int((best == right[:, None]).any(dim=1).sum())
+            loss += float(functional.cross_entropy(logits, right, reduction="sum"))
+    count = len(tokens)
+    return Score(count, first / count, five / count, float(torch.tensor(loss / count).exp()))
 
 
 def score_alone(model: PretrainedModel, sentences: Sequence[str], counts: Callable[[int], bool]) -> Score:

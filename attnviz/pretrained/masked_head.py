@@ -16,13 +16,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from attnviz.files import FOLDER
+from attnviz.pretrained.described import HEAD_FILE
 from attnviz.reprs import ShortRepr
 from attnviz.trace.layer import LinearMap, Norm
 from attnviz.trace.vocabulary import Transform, Vocabulary
 
-FILE = FOLDER / "assets" / "bert" / "blanks.safetensors"
-"""The head that ships with the app; its card is beside it, with the suffix .json"""
 EPS = 1e-12
 """The norm's eps, as in BERT"""
 
@@ -92,6 +90,6 @@ NAMES = {
 """Each weight -> its name in transformers' BertForMaskedLM, whose dense layer is (out, in)"""
 
 
-def read_weights(file: Path = FILE) -> HeadWeights:
+def read_weights(file: Path = HEAD_FILE) -> HeadWeights:
     """Return the weights in a file, by default those that ship with the app."""
     return HeadWeights.from_bytes(file.read_bytes())

@@ -472,7 +472,7 @@ class TransformersModel(PretrainedModel):
             norm_first=self._norm_first(calls),
             final_norm=bool(self.final_norms),
             shows_logits=self.vocabulary is not None,
-            mask_piece=self._tokenizer.mask_token,
+            mask_piece=None if self.mask is None else self.mask[0],
             head_transform=self.vocabulary is not None and self.vocabulary.transform is not None,
             feed_forward=self._feed_forward_width(calls, matrix_products, width),
             vocabulary=len(self._tokenizer),

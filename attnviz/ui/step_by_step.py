@@ -16,6 +16,7 @@ import numpy as np
 import streamlit as st
 
 from attnviz import files, trained
+from attnviz.bert.head_card import own_head_in_short
 from attnviz.formatting import nonzero, number
 from attnviz.links.link import read_link, write_link
 from attnviz.links.pages import OPENING, PAGES
@@ -71,6 +72,7 @@ def show_walk(here: ShownHead) -> None:
         first=first,
         writes=_writing(here),
         answer=_way_to_answer(here),
+        caveat=own_head_in_short() if here.model.name == BUILT_IN and here.source.has_names else "",
         hides=here.model.description.guesses_hidden_words,
         hidden=None if here.hidden is None else {"row": here.hidden.row, "word": here.hidden.word},
     )

@@ -76,6 +76,7 @@ def mount_walk(
         "first": (),
         "writes": None,
         "answer": "",
+        "caveat": "",
         **header,
         "documents": documents,
         "drawings": list(DRAWINGS.items()),

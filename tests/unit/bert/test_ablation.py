@@ -32,8 +32,7 @@ from attnviz.bert.search import built_in as reference
 from attnviz.export.code.bert.uses import BY_MEAN_LINES, WITHOUT_LINES, without_script
 from attnviz.pretrained import PretrainedModel
 from attnviz.pretrained.built_in import BuiltInModel
-from attnviz.pretrained.described import find_folder
-from attnviz.pretrained.masked_head import FILE
+from attnviz.pretrained.described import HEAD_FILE, find_folder
 from attnviz.tokens import NoTokensError
 from tests.loaded import built_in_model
 from tests.memory import held
@@ -140,7 +139,7 @@ def test_the_effect_of_every_head_is_that_of_a_forward_pass_of_its_own(
 def test_what_a_head_does_to_the_answer_is_what_transformers_head_says(minilm: BuiltInModel, theirs: BertModel) -> None:
     """Its language head on the output of each model without one head's slice of W_O."""
     whole = BertForMaskedLM.from_pretrained(find_folder()).eval()
-    whole.load_state_dict(load_file(FILE), strict=False)
+    whole.load_state_dict(load_file(HEAD_FILE), strict=False)
     text = "The animal did not cross the [MASK] because it was too [MASK]."
     place = minilm.tokenize(text).ids.index(103)
 

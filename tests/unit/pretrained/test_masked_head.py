@@ -11,10 +11,11 @@ import transformers as tf
 from safetensors.torch import load_file
 
 from attnviz.bert.blank import fill, lacks, read
-from attnviz.bert.head_card import Score, read_card, score_of
+from attnviz.bert.head_card import Score, read_card
+from attnviz.bert.language_head import score_of
 from attnviz.export.code.bert.uses import blank_script
-from attnviz.pretrained.described import find_folder
-from attnviz.pretrained.masked_head import FILE, HeadWeights, read_weights
+from attnviz.pretrained.described import HEAD_FILE, find_folder
+from attnviz.pretrained.masked_head import HeadWeights, read_weights
 from tests.loaded import built_in_model
 
 TEXTS = ("The bicycle [MASK] leaned against the wall.", "[MASK] [MASK] it.", "Ann [MASK] " * 60)
@@ -24,7 +25,7 @@ TEXTS = ("The bicycle [MASK] leaned against the wall.", "[MASK] [MASK] it.", "An
 def theirs() -> Any:
     """Transformers' own model with the built-in model's weights and the head."""
     model = tf.BertForMaskedLM.from_pretrained(find_folder(), attn_implementation="eager").eval()
-    missing, unexpected = model.load_state_dict(load_file(FILE), strict=False)
+    missing, unexpected = model.load_state_dict(load_file(HEAD_FILE), strict=False)
     assert not unexpected
     assert not [name for name in missing if "transform" in name]
     return model
@@ -49,7 +50,7 @@ def test_the_logits_are_those_of_transformers(text: str, theirs: Any) -> None:
 
 def test_the_file_is_small_and_its_card_is_true() -> None:
     weights, card = read_weights(), read_card()
-    assert FILE.stat().st_size < 500_000
+    assert HEAD_FILE.stat().st_size < 500_000
     assert weights.parameters == 384 * 384 + 3 * 384 + 30522
     assert len(card.seeds) == 5
     assert [result.seed for result in card.seeds] == [0, 1, 2, 3, 4]
@@ -87,7 +88,7 @@ def test_scores_are_those_of_torch() -> None:
 def test_the_script_prints_what_is_shown(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     model = built_in_model()
     tokens = read(model, TEXTS[0])
-    monkeypatch.chdir(FILE.parent)
+    monkeypatch.chdir(HEAD_FILE.parent)
     space: dict[str, Any] = {}
     exec(blank_script(model.name, tokens.ids, model.mask[1], kept=4), space)
     shown = fill(model, tokens, kept=4)

@@ -12,13 +12,15 @@ const LEAST = 0.001; // of all: a less likely token is named only if none is mor
 /**
  * The guesses for the row that is shown; of an encoder, for its masks.
  * @param word the word that is hidden, or ""
+ * @param caveat what is said of them, or ""
  */
-export function guessesOf(header: Header, row: number, word = "") {
+export function guessesOf(header: Header, row: number, word = "", caveat = "") {
   const { attention, guesses } = header;
   const own = guesses.filter((of) => of.row === row);
   const shown = attention === "encoder" && !own.length ? guesses.slice(0, MOST) : own;
   const lines = shown.map((of) => lineOf(header, of, attention === "encoder" ? word : nextOf(header, of.row)));
-  return lines.length ? template("div", { class: "answer" }, ...lines) : null;
+  if (!lines.length) return null;
+  return template("div", { class: "answer" }, ...lines, caveat && template("p", { class: "caveat" }, caveat));
 }
 
 /** The token that follows a row in the text, as guesses name it; "" after the last one. */
@@ -67,7 +69,7 @@ const expected = (label: string, part: number, isTrue: boolean) =>
   );
 
 /** What can be hidden from the model, and what is: as of Home. */
-export type Hiding = Pick<Home, "hides" | "hidden">;
+export type Hiding = Pick<Home, "hides" | "hidden" | "caveat">;
 
 /**
  * Buttons that hide the pinned word from the model, and that show the hidden one again.
@@ -97,14 +99,15 @@ export function hidingOf(
  * @param q the pinned row, or null
  * @param home what the page offers
  */
-export function endOf(header: Header, q: number | null, { answer = "", hidden }: Pick<Home, "answer" | "hidden">) {
+export function endOf(header: Header, q: number | null, home: Pick<Home, "answer" | "hidden" | "caveat">) {
+  const { answer = "", hidden, caveat } = home;
   const rows = header.guesses.map(({ row }) => row);
   const row = q !== null && rows.includes(q) ? q : header.attention === "encoder" ? rows[0] : rows.at(-1);
   if (!answer || row === undefined) return null;
   return template(
     "div",
     { class: "end" },
-    guessesOf(header, row, hidden?.word),
+    guessesOf(header, row, hidden?.word, caveat),
     template("a", { href: `${answer}&q=${row}` }, "How the whole model gets there, to the last step"),
   );
 }

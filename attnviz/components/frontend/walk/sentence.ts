@@ -335,7 +335,7 @@ export class Sentence {
   answer(header: Header) {
     const { query } = header;
     if (this.writing.count) return this.writing.line(wordOf(query, query.labels.length - 1));
-    return guessesOf(header, this.row, this.hiding.hidden?.word);
+    return guessesOf(header, this.row, this.hiding.hidden?.word, this.hiding.caveat);
   }
 
   /** What can be asked for below the words. */
