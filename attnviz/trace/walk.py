@@ -104,7 +104,7 @@ class Walk(NotebookRepr):
     """The steps around the attention, if the walk goes through them too"""
     known_summary: HeadSummary | None = None
     """The summary, if it has been computed already"""
-    guess: Callable[[], tuple[RowGuesses, ...]] = tuple
+    guess: Callable[[], tuple[RowGuesses, ...]] = field(default=tuple, repr=False)
     """Computes the model's guesses for the rows (`Trace.guesses`)"""
 
     @property
