@@ -275,7 +275,7 @@ def test_the_overview_of_the_built_in_model_has_the_shapes_of_transformers() -> 
     assert shapes[2] == shapes[4] == str(tuple(expected.hidden_states[0].shape[1:]))
     assert shapes[3] == f"weights {tuple(expected.attentions[0].shape[1:])}"
     assert shown[3][0] == f"{len(expected.attentions)} layers with attention"
-    assert shapes[5] == f"({expected.last_hidden_state.shape[-1]}, answers)"  # it has no language head
+    assert shapes[5] == f"logits {(expected.last_hidden_state.shape[1], model.config.vocab_size)}"
 
 
 def test_the_overview_of_a_decoder_ends_in_torchs_likeliest_token() -> None:
