@@ -23,8 +23,9 @@ class ShortRepr:
         return f"{type(self).__name__}({', '.join(self._summary())})"
 
     def _summary(self) -> Iterator[str]:
-        """Yield the parts between the parentheses: for a dataclass, each field that is not None or empty."""
-        values = ((field.name, getattr(self, field.name)) for field in fields(self))  # type: ignore[arg-type]
+        """Yield the parts between the parentheses: for a dataclass, each shown field that is not None or empty."""
+        shown = (field.name for field in fields(self) if field.repr)  # type: ignore[arg-type]
+        values = ((name, getattr(self, name)) for name in shown)
         return (f"{name}{_brief(value)}" for name, value in values if not _is_empty(value))
 
 

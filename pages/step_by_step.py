@@ -12,7 +12,7 @@ from attnviz.ui import controls, shell, side_bar, state
 from attnviz.ui.controls import is_slow, source_settings
 from attnviz.ui.messages import starting
 from attnviz.ui.sources import DESCRIBED, shown_with
-from attnviz.ui.step_by_step import CHECKS, show_walk
+from attnviz.ui.step_by_step import CHECKS, follow_hidden_word, show_walk
 
 
 @st.fragment
@@ -23,7 +23,7 @@ def walk(model_name: str | None, text_place: DeltaGenerator | None) -> None:
         shell.text_field(text_place)
     shell.text()
     with starting(state.get("source")):
-        here = shown_with(model_name, resources=DESCRIBED)
+        here = follow_hidden_word(shown_with(model_name, resources=DESCRIBED), model_name)
     try:
         if not CHECKS.stand_alone():
             show_walk(here)

@@ -8,14 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from attnviz.pretrained import PretrainedModel
 from attnviz.reprs import ShortRepr
-from attnviz.tokens import Tokens, label_of
+from attnviz.tokens import Tokens
 
 MASK = "[MASK]"
 """How a mask is written in a text, whatever the model's own mask token is called"""
@@ -59,24 +59,17 @@ def lacks(model: PretrainedModel) -> Lack | None:
         return "decoder"
     if model.language_head is None:
         return "head"
-    return "mask" if mask_of(model) is None else None
-
-
-def mask_of(model: PretrainedModel) -> int | None:
-    """Return the id of a model's mask token; None if it has none, or for the built-in model, which can't use one."""
-    mask: int | None = getattr(_tokenizer(model), "mask_token_id", None)
-    return mask
+    return "mask" if model.mask is None else None
 
 
 def read(model: PretrainedModel, text: str) -> Tokens:
     """Tokenise a text; each "[MASK]" in it is one mask, even if the model's mask token has another name."""
-    mask = getattr(_tokenizer(model), "mask_token", None)
-    return model.tokenize(text if mask in (None, MASK) else text.replace(MASK, mask))
+    return model.tokenize(text if model.mask is None else text.replace(MASK, model.mask[0]))
 
 
 def masks_in(model: PretrainedModel, tokens: Tokens) -> tuple[int, ...]:
     """Return the positions of the masks in the text itself."""
-    mask = mask_of(model)
+    mask = None if model.mask is None else model.mask[1]
     return tuple(place for place, token in enumerate(tokens.ids) if token == mask)
 
 
@@ -107,9 +100,10 @@ def fill(model: PretrainedModel, tokens: Tokens, chosen: Sequence[int] = (), *, 
         ValueError: the model can't fill blanks, or there is no mask.
         IndexError: there is no such position.
     """
-    mask, head = mask_of(model), model.language_head
-    if mask is None or head is None or lacks(model):
+    head = model.language_head
+    if model.mask is None or head is None or lacks(model):
         raise ValueError(f"{model.name} can't fill blanks")
+    _, mask = model.mask
     for place in chosen:
         if not 0 <= place < len(tokens):
             raise IndexError(f"position {place} does not exist: they go from 0 to {len(tokens) - 1}")
@@ -140,7 +134,7 @@ def completed(model: PretrainedModel, blanks: Blanks) -> list[tuple[str, bool]]:
 
     The end of a long text, which the tokenizer dropped, stays as it is.
     """
-    text, mask = blanks.tokens.text, getattr(_tokenizer(model), "mask_token", MASK)
+    text, mask = blanks.tokens.text, MASK if model.mask is None else model.mask[0]
     pieces: list[tuple[str, bool]] = []
     end = 0
     for place, token in zip(blanks.places, blanks.ids[:, 0].tolist(), strict=True):
@@ -156,13 +150,5 @@ def completed(model: PretrainedModel, blanks: Blanks) -> list[tuple[str, bool]]:
 
 def label_for(model: PretrainedModel, token: int) -> str:
     """Return the label of a token in a model's vocabulary, without the mark of a space before it."""
-    piece = _tokenizer(model).convert_ids_to_tokens(token)
-    if piece is None:  # a model may have more tokens than its tokenizer
-        return f"id {token}"
-    label = label_of(piece, byte_level=getattr(model, "is_byte_level", False))
+    label = model.label(token)
     return label.lstrip("␣▁") or label
-
-
-def _tokenizer(model: PretrainedModel) -> Any:
-    """Return the tokenizer of a model of transformers; None of the built-in one."""
-    return getattr(model, "tokenizer", None)

@@ -19,13 +19,16 @@ if TYPE_CHECKING:
     from attnviz.training.settings import TrainingSettings
     from attnviz.training.tasks.task import Result
 
-SETTINGS = ("steps", "seed", "learning_rate")
+SETTINGS_NAMES = ("steps", "seed", "learning_rate")
 """The settings of a training that are options"""
 FILES = ("text", "train_file", "test_file")
 """The options that name what a model learns from"""
 
-TRAIN = """Train one of the models that ship with the app, and write it as one safetensors file with its card. Ctrl-C
-stops after the step and leaves a checkpoint, from which --resume goes on as if nothing had happened."""
+BLANKS = "blanks"
+"""The name of the masked-language head, which is no model of its own"""
+TRAIN = """Train one of the models that ship with the app, or the masked-language head of the built-in model (blanks),
+and write it as one safetensors file with its card. Ctrl-C stops after the step and leaves a checkpoint, from which
+--resume goes on as if nothing had happened."""
 MEASURE = """Measure loss, accuracy and heads of trained models, or of the last weights of recorded trainings, on all
 that they were not trained on, and write them into the files and their cards. The weights stay as they are."""
 RECORD = """Train as the page Train does by default, and write losses, evaluations and some snapshots to one safetensors
@@ -38,8 +41,12 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
 
     parser = subparsers.add_parser("train", help="train a model that pages can show", description=TRAIN)
     add = parser.add_argument
-    add("name", choices=SHIPPED, help=f"one of {', '.join(SHIPPED)}", metavar="name")
-    add("--text", type=Path, metavar="FILE", help="the text that chargpt learns from: UTF-8, up to 5 MB")
+    names = (*SHIPPED, BLANKS)
+    add("name", choices=names, help=f"one of {', '.join(names)}", metavar="name")
+    add(
+        "--text", type=Path, nargs="+", metavar="FILE",
+        help="the text that chargpt learns from: UTF-8, up to 5 MB; or all texts that blanks learns from",
+    )  # fmt: skip
     add("--train-file", type=Path, metavar="FILE", help="what tagging learns from: a word and its tag a line, UTF-8")
     add("--test-file", type=Path, metavar="FILE", help="what tagging is tested on, in the same form")
     add("--steps", type=int, metavar="N", help="how many steps (default: as the shipped model)")
@@ -77,7 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
     from attnviz.training.text.subject import TextError
 
     refusals = (CheckpointError, DivergedError, BadUploadError, TextError, TaggedError, ModelError)
-    return run_checked(lambda arguments: _train(_begin(arguments), arguments), arguments, *refusals)
+    work = _train_blanks if arguments.name == BLANKS else lambda arguments: _train(_begin(arguments), arguments)
+    return run_checked(work, arguments, *refusals)
 
 
 def _begin(arguments: argparse.Namespace) -> ModelTraining:
@@ -93,25 +101,28 @@ def _begin(arguments: argparse.Namespace) -> ModelTraining:
     if arguments.threads < 1 or (arguments.every is not None and arguments.every < 1):
         raise ValueError("--threads and --every are at least 1")
     torch.set_num_threads(arguments.threads)
-    settings = {name: getattr(arguments, name) for name in SETTINGS if getattr(arguments, name) is not None}
+    settings = {name: getattr(arguments, name) for name in SETTINGS_NAMES if getattr(arguments, name) is not None}
     plan = plan_of(arguments.name)
     if arguments.text is not None and plan.subject != TEXT:
         raise ValueError(f"{arguments.name} is a task, which learns from no text")
+    if arguments.text is not None and len(arguments.text) > 1:
+        raise ValueError(f"{arguments.name} learns from one text")
+    text = None if arguments.text is None else arguments.text[0]
     files = files_of(arguments)
     if files is not None and arguments.name != Tagging.name:
         raise ValueError(f"only tagging learns from a training file, and {arguments.name} does not")
     saved = None if arguments.resume is None else Checkpoint.read(arguments.resume)
     if saved is not None:
         if settings:
-            raise ValueError("a checkpoint has its own settings: --resume goes with none of " + ", ".join(SETTINGS))
+            raise ValueError(
+                "a checkpoint has its own settings: --resume goes with none of " + ", ".join(SETTINGS_NAMES)
+            )
         plan = saved.plan
     plan = replace(plan, training=replace(plan.training, **settings))
     checkpoint = arguments.resume or arguments.out.with_suffix(".checkpoint")
     if plan.subject == TAGGED and files is None:
         raise ValueError("this checkpoint is of a training on files: --train-file and --test-file name them")
-    making = ModelTraining.begin(
-        arguments.name, training_data_of(plan, arguments.text, files), checkpoint, arguments.every
-    )
+    making = ModelTraining.begin(arguments.name, training_data_of(plan, text, files), checkpoint, arguments.every)
     if saved is not None:
         making.resume(saved)
     return making
@@ -175,11 +186,76 @@ def _command(arguments: argparse.Namespace, training: TrainingSettings) -> str:
     """
     from attnviz.training.series import plan_of
 
-    usual = plan_of(arguments.name).training
-    files = {name: file.name for name in FILES if (file := getattr(arguments, name)) is not None}
-    values = {name: getattr(training, name) for name in SETTINGS}
+    return _command_from(arguments, training, plan_of(arguments.name).training)
+
+
+def _command_from(arguments: argparse.Namespace, training: TrainingSettings, usual: TrainingSettings) -> str:
+    given = {name: files for name in FILES if (files := getattr(arguments, name)) is not None}
+    files = {name: [file.name for file in (of if isinstance(of, list) else [of])] for name, of in given.items()}
+    values = {name: getattr(training, name) for name in SETTINGS_NAMES}
     changed = {name: value for name, value in values.items() if value != getattr(usual, name)}
     return command_line("train", arguments.name, **files, **changed)
+
+
+def _train_blanks(arguments: argparse.Namespace) -> int:
+    """Read the texts with the built-in model, train the head and write it; Ctrl-C leaves what is done so far."""
+    from datetime import UTC, datetime
+
+    import torch
+    from tqdm import tqdm
+
+    from attnviz.bert.head_card import WHAT, Card
+    from attnviz.bert.language_head import SEEDS, SETTINGS, HeadRun, are_words, score_alone
+    from attnviz.bert.masked_states import HIDDEN_PART, MaskedStates, digest_of, extend, read_corpora, shuffled
+    from attnviz.bert.search import built_in
+    from attnviz.files import write_atomically
+    from attnviz.pretrained.built_in import BuiltInModel
+    from attnviz.pretrained.described import VOCABULARY, WIDTH, find_folder
+    from attnviz.pretrained.masked_head import HeadWeights
+
+    if not arguments.text or files_of(arguments) is not None or arguments.threads < 1:
+        raise ValueError(f"{BLANKS} learns from texts: --text names them; --threads is at least 1")
+    torch.set_num_threads(arguments.threads)
+    given = {name: getattr(arguments, name) for name in SETTINGS_NAMES if getattr(arguments, name) is not None}
+    settings = replace(SETTINGS, **given)
+    corpora, sentences = read_corpora(arguments.text)
+    model = BuiltInModel(find_folder(), HeadWeights.zeros(WIDTH, VOCABULARY))
+    checkpoint = arguments.resume or arguments.out.with_suffix(".checkpoint")
+    states = checkpoint.with_suffix(".states")
+    masked = MaskedStates(digest_of(corpora, settings.seed))
+    if arguments.resume and states.exists():
+        masked = MaskedStates.from_file(states, masked.digest)
+    again = f"--resume {checkpoint} goes on from there"
+    with tqdm(total=len(sentences), initial=masked.read, unit="sentence", disable=arguments.quiet) as bar, \
+            wish_to_stop() as is_stopped:  # fmt: skip
+        is_read = extend(masked, model, shuffled(sentences, settings.seed), settings.seed, stops=is_stopped,
+                         progress=lambda count: bar.update(count - bar.n))  # fmt: skip
+        write_atomically(states, masked.to_bytes())
+    if not is_read:
+        return failed(f"stopped after {masked.read:,} of {len(sentences):,} sentences; {again}", INTERRUPTED)
+    is_word = are_words(model)
+    run = HeadRun(masked.arrays(), masked.digest, model.embeddings, is_word, settings, checkpoint)
+    if arguments.resume and checkpoint.exists():
+        run.resume()
+    with tqdm(total=SEEDS * settings.steps, initial=run.steps, unit="step", disable=arguments.quiet) as bar, \
+            wish_to_stop() as is_stopped:  # fmt: skip
+        is_done = run.run(is_stopped, lambda count, _: bar.update(count - bar.n))
+    if not is_done or run.weights is None:
+        return failed(f"stopped after {run.steps:,} of {SEEDS * settings.steps:,} steps; {again}", INTERRUPTED)
+    alone = score_alone(
+        BuiltInModel(find_folder(), run.weights), built_in().sentences, lambda token: bool(is_word[token])
+    )
+    card = Card(
+        WHAT, tuple(corpora), HIDDEN_PART, run.trained_on, settings, tuple(run.results), alone,
+        _command_from(arguments, settings, SETTINGS), datetime.now(UTC).date().isoformat(), torch.__version__,
+    )  # fmt: skip
+    write_atomically(arguments.out, run.weights.to_bytes())
+    write_atomically(arguments.out.with_suffix(".json"), card.to_bytes())
+    for file in (checkpoint, states):
+        file.unlink(missing_ok=True)
+    if not arguments.quiet:
+        sys.stdout.write(f"{arguments.out}: {card.verdict}\n")
+    return 0
 
 
 def run_measure(arguments: argparse.Namespace) -> int:

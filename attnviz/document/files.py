@@ -31,6 +31,7 @@ from attnviz.document.value import (
     refuse,
 )
 from attnviz.steps.picture import MatrixProduct, MorphSource, Operation, PanelSpec, Picture
+from attnviz.trace.model import RowGuesses
 
 KEY = "attnviz"
 MAX_HEADER_BYTES = 4 * 2**20
@@ -174,6 +175,9 @@ def _header(header: dict[str, Any]) -> Header:
         name: Axis(**{key: _frozen(value) for key, value in values[name].items()}) for name in ("query", "key")
     }
     arguments["steps"] = tuple(_step(step) for step in values["steps"])
+    arguments["guesses"] = tuple(
+        RowGuesses(**{name: _frozen(value) for name, value in guesses.items()}) for guesses in values["guesses"]
+    )
     arguments["references"] = {
         name: Reference(reference["digest"], reference["dtype"], tuple(reference["shape"]))
         for name, reference in values["references"].items()

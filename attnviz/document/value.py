@@ -16,9 +16,9 @@ from attnviz.trace.matrices import AXES
 if TYPE_CHECKING:
     from attnviz.attention import Masked, MaskKind
     from attnviz.steps.picture import Picture
-    from attnviz.trace.model import Kind
+    from attnviz.trace.model import Kind, RowGuesses
 
-VERSION = 5
+VERSION = 6
 """The version of the format; docs/document.md says when it changes"""
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -170,6 +170,8 @@ class Header:
     """Where the attention is in the model, such as "encoder block 2", if the kind is block; else "" """
     mask_value: float | None = None
     """The number that fills hidden cells; None is −∞"""
+    guesses: tuple[RowGuesses, ...] = ()
+    """What the model expects, in the order of the rows; empty if it names no tokens"""
     mask_fills: Masked = "scaled"
     """Whether it fills cells of `scaled`, or of `scores`, so that the scale multiplies it"""
     version: int = VERSION

@@ -44,6 +44,7 @@ def heatmap(
     across: str,
     signed: bool = True,
     limit: float | None = None,
+    texts: Sequence[Sequence[str]] | None = None,
 ) -> Spec:
     """Return the figure of one matrix, (rows, columns), with the first row at the top.
 
@@ -55,6 +56,7 @@ def heatmap(
         across: the title of the columns.
         signed: whether the colours diverge around 0; if not, they go from 0 to the largest number.
         limit: the end of the colour domain; None is the largest number.
+        texts: what stands in each cell, if it is not only a colour.
     """
     numbers = values.tolist()
     limit = limit or max((abs(x) for row in numbers for x in row), default=0.0) or 1.0
@@ -68,6 +70,10 @@ def heatmap(
         "customdata": cell_texts(values),
         "hovertemplate": "%{y} · %{x}<br><b>%{customdata}</b><extra></extra>",
     }
+    if texts is not None:
+        written = [[escape(shorten(text, LONGEST)) for text in row] for row in texts]
+        data |= {"text": written, "texttemplate": "%{text}"}
+        data["hovertemplate"] = "%{y} · %{x}<br><b>%{text}</b> %{customdata}<extra></extra>"
     height = min(MOST, max(LEAST, ROW * len(rows) + 70)) + _turned(columns)
     below, beside = labelled(columns, across, palette), labelled(rows, "", palette) | {"autorange": "reversed"}
     return figure([data], palette, height, xaxis=below, yaxis=beside)

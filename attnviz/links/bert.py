@@ -95,8 +95,8 @@ BERT_KEYS: dict[str, Key] = {
     "blank_at": Key(
         None,
         Index(),
-        "fill the blank: the token that is masked besides the text's own masks; by default, in a text without "
-        "masks, the last word",
+        "the word hidden from the model; in fill the blank, the token masked besides the text's own masks (without "
+        "any: the last word)",
     ),
     "blank_kept": Key(5, Integer(1, MAX_KEPT), "how many of the likeliest tokens are listed"),
     "off": Key(((5, 11),), HeadsOff(), "the heads that are switched off: layer and head; empty for none"),
@@ -107,9 +107,16 @@ BERT_KEYS: dict[str, Key] = {
     ),
     "off_view": Key(
         "tokens",
-        titled(tokens="Output", measures="All heads", classifier="Classifier", search="Search", table="Table"),
-        "what is shown beside the grid of heads: output embeddings, effects against a measure, a table of all "
-        "heads, the classifier, or the search",
+        titled(
+            tokens="Output",
+            answer="Answer",
+            measures="All heads",
+            classifier="Classifier",
+            search="Search",
+            table="Table",
+        ),
+        "what is shown beside the grid of heads: output embeddings, the answer for a [MASK], effects against a "
+        "measure, a table of all heads, the classifier, or the search",
     ),
     "off_measure": Key(
         "largest",

@@ -15,7 +15,7 @@ from attnviz.links.train import OF_A_SUBJECT
 from attnviz.sources import PRETRAINED, SOURCES, TOY, TRAINED, Get, Resources, Source
 from attnviz.sources.compared import B_KEYS
 from attnviz.sources.models import TRAINED_NAMES
-from attnviz.sources.shown import TRANSFORMER_SOURCES, ShownHead, shown, shown_part
+from attnviz.sources.shown import TRANSFORMER_SOURCES, ShownHead, shown, shown_part, shown_with_hidden_word
 from attnviz.trained import is_name
 from attnviz.trained.shipped import OPENING_KEYS, opening
 
@@ -205,8 +205,8 @@ PAGES: dict[str, Page] = {
         Page(
             "step_by_step", "Step by step", "/", ONE_HEAD,
             ("text", "source", "step", "q", "k", "stretch", "limit", "drawing", "predict", "focus", "dim", "why",
-             "play", "recompute"),
-            shows_source=True, opening=OPENING,
+             "play", "blank_at", "recompute"),
+            shows_source=True, shows=shown_with_hidden_word, opening=OPENING,
         ),
         Page(
             "heads", "Heads", "/heads", ONE_HEAD,

@@ -127,17 +127,48 @@ def logit_lens(trace: Trace, row: int, count: int = COUNT) -> Lens | None:
     Raises:
         IndexError: there is no such row.
     """
+    known = _states_before_head(trace)
+    if known is None:
+        return None
+    stack_states, norm, vocabulary = known
+    with torch.inference_mode():
+        logits = state_logits(torch.stack([state[row] for state in stack_states]), norm, vocabulary)
+        return lens_of(logits, count, trace.numbers_of(trace.places[-1].stack))
+
+
+def lens_by_position(trace: Trace, rows: Sequence[int]) -> tuple[Tensor, Tensor] | None:
+    """Return the likeliest token of each row after each block, by the same lens.
+
+    Args:
+        trace: a trace of a model with a language head.
+        rows: R rows of the last stack.
+
+    Returns:
+        Its ids and its probabilities among all V, (R, P) each; the first state is X. None where `logit_lens` is.
+
+    Raises:
+        IndexError: there is no such row.
+    """
+    known = _states_before_head(trace)
+    if known is None:
+        return None
+    stack_states, norm, vocabulary = known
+    best = []
+    with torch.inference_mode():
+        for row in rows:  # one after the other: the logits of 64 rows after 7 blocks take 55 MB
+            logits = state_logits(torch.stack([state[row] for state in stack_states]), norm, vocabulary)
+            best.append(logits.softmax(-1).max(-1))
+    return torch.stack([row.indices for row in best]), torch.stack([row.values for row in best])
+
+
+def _states_before_head(trace: Trace) -> tuple[list[Tensor], Norm | None, Vocabulary] | None:
+    """Return the states of the last stack, the norm after it, and the head; None if one of them is not known."""
     stack = trace.places[-1].stack
     vocabulary, norm = trace.vocabulary, trace.final_norms.get(stack)
     if vocabulary is None or (norm is None and stack in trace.final_norms):
         return None
-    blocks = trace.blocks[stack]
-    stack_states = states(blocks)
-    if stack_states is None:
-        return None
-    with torch.inference_mode():
-        logits = state_logits(torch.stack([state[row] for state in stack_states]), norm, vocabulary)
-        return lens_of(logits, count, trace.numbers_of(stack))
+    stack_states = states(trace.blocks[stack])
+    return None if stack_states is None else (stack_states, norm, vocabulary)
 
 
 def state_logits(x: Tensor, norm: Norm | None, vocabulary: Vocabulary) -> Tensor:

@@ -1,5 +1,7 @@
 """The built-in model, MiniLM-L6: the project's own encoder with the weights of all-MiniLM-L6-v2.
 
+Its publisher gives it no head that names tokens; its masked-language head is this project's (`masked_head`).
+
 It does not import transformers, whose import alone takes longer than loading this model.
 
 It runs as a TorchScript graph, because a server's other threads build pages at the same time. In Python, a forward pass
@@ -36,6 +38,7 @@ from attnviz.pretrained.described import (
     describe,
     read_tokenizer,
 )
+from attnviz.pretrained.masked_head import HeadWeights, read_weights
 from attnviz.pretrained.model import BlockMaps, ModuleNames, PretrainedModel, padded
 from attnviz.pretrained.names import BUILT_IN, ModelError
 from attnviz.tokens import MAX_POSITIONS, Tokens
@@ -43,9 +46,12 @@ from attnviz.toy.layers import EncoderLayer
 from attnviz.toy.stacks import Bert, BertEmbeddings, Encoder
 from attnviz.trace.model import Kind
 from attnviz.trace.recorder import Call, Pass, is_replacing, recording
+from attnviz.trace.vocabulary import Vocabulary
 
 EXAMPLE = (101, 102)
 """Token ids of the example from which the graph is traced: [CLS] [SEP]. The graph takes any number of tokens."""
+MASK = "[MASK]"
+"""The token that hides another one"""
 OPERANDS = 4
 """The number of tensors that `RecordedBert` returns for each layer"""
 
@@ -111,11 +117,17 @@ class BuiltInModel(PretrainedModel):
     name = BUILT_IN
     is_encoder_decoder = False
     takes_segments = True
+    mask: tuple[str, int]
+    vocabulary: Vocabulary
     max_tokens = MAX_POSITIONS
     has_positions = True
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, head: HeadWeights | None = None) -> None:
         """Load the weights.
+
+        Args:
+            folder: the folder with the model's files.
+            head: its masked-language head; by default the one that ships with the app.
 
         Raises:
             ModelError: the digest of the weights is not the published one.
@@ -125,9 +137,19 @@ class BuiltInModel(PretrainedModel):
         self.bert = load_bert(folder / WEIGHTS)
         self._graph: Callable[[Tensor, Tensor], Pass] | None = None
         self._making = Lock()
-        self._tokenizer = read_tokenizer(folder)
+        self.tokenizer = read_tokenizer(folder)
         self.blocks = tuple(_maps(layer) for layer in self.bert.encoder.layers if isinstance(layer, EncoderLayer))
         self.description = describe(folder)
+        weights = read_weights() if head is None else head
+        self.mask = MASK, self.tokenizer.id_of(MASK)
+        self.vocabulary = weights.vocabulary(self.embeddings, self.label, self.mask[1])
+        self.language_head = self.vocabulary.logits
+        self.output_bias, self.head_outputs = weights.bias, len(weights.bias)
+
+    @property
+    def embeddings(self) -> Tensor:
+        """The token embeddings, (V, C); callers must not change them."""
+        return self.bert.embeddings.token.weight
 
     @property
     def body(self) -> Bert:
@@ -136,7 +158,11 @@ class BuiltInModel(PretrainedModel):
 
     def tokenize(self, text: str, pair: str | None = None) -> Tokens:
         """Tokenise a text, or a pair, as [CLS] text [SEP] pair [SEP]."""
-        return self._tokenizer.tokenize(text, pair, max_tokens=self.max_tokens)
+        return self.tokenizer.tokenize(text, pair, max_tokens=self.max_tokens)
+
+    def label(self, token: int) -> str:
+        """Return the piece of the vocabulary with this id."""
+        return self.tokenizer.piece(token)
 
     def forward(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Tensor:
         """Run the encoder on one text and return the last hidden state, (T, C)."""

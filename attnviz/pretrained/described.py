@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from attnviz.files import FOLDER
 from attnviz.pretrained.names import BUILT_IN, ModelError
 from attnviz.tokens import MAX_POSITIONS, Tokens, WordPiece
 from attnviz.trace.model import AttentionSize, Description, MapSize, ModelSizes, TraceBudget
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
 
 WIDTH, HEADS, LAYERS, FEED_FORWARD, VOCABULARY = 384, 12, 6, 1536, 30522
 """From the model's config.json"""
+HEAD_FILE = FOLDER / "assets" / "bert" / "blanks.safetensors"
+"""The file of its masked-language head, which this project trained; the card is beside it, with the suffix .json"""
 WEIGHTS = "model.safetensors"
 """The file of its weights"""
 
@@ -26,8 +29,8 @@ def describe(folder: Path) -> Description:
     """Return the description of the model with these files."""
     return Description(
         BUILT_IN, {"encoder": (LAYERS, HEADS)}, WIDTH, WIDTH // HEADS, norm_first=False, feed_forward=FEED_FORWARD,
-        vocabulary=VOCABULARY, parameters=counted_parameters(folder), sizes=configured_sizes(),
-        unavailable={"logits": "This model gives one vector a token; it has no head that names tokens."},
+        shows_logits=True, head_transform=True, mask_piece="[MASK]", vocabulary=VOCABULARY,
+        parameters=counted_parameters(folder), sizes=configured_sizes(),
     )  # fmt: skip
 
 

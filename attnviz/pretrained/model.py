@@ -73,6 +73,8 @@ class PretrainedModel(ShortRepr, ABC):
     """Computes the logits, (T, V), from the last hidden state, (T, C); None if the model has no language head"""
     vocabulary: Vocabulary | None = None
     """The parts of the language head, if they are known"""
+    mask: tuple[str, int] | None = None
+    """The token that hides another one, such as "[MASK]", and its id; None if its tokenizer has none"""
     loader: str = "AutoModel"
     """The class of transformers that loads the model in scripts; the `base_model` of what it loads is `body`. Where
     BART's decoder was saved alone, AutoModel would load it with an encoder"""
@@ -103,6 +105,10 @@ class PretrainedModel(ShortRepr, ABC):
     @abstractmethod
     def tokenize(self, text: str, pair: str | None = None) -> Tokens:
         """Tokenise a text, or a pair; tokens beyond `max_tokens` are dropped and counted."""
+
+    @abstractmethod
+    def label(self, token: int) -> str:
+        """Return the label of a token id."""
 
     @abstractmethod
     def forward(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Tensor:

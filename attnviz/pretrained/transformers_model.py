@@ -98,6 +98,8 @@ class TransformersModel(PretrainedModel):
         if not _is_plain_body(self._model, self._whole.config):
             self.loader = auto_class(self._whole.config).__name__
         self._tokenizer = tokenizer
+        if tokenizer.mask_token_id is not None:
+            self.mask = tokenizer.mask_token, tokenizer.mask_token_id
         self._tokenizer_lock = Lock()
         check_configuration(self._whole.config)
         check_kind(self._whole)
@@ -334,7 +336,7 @@ class TransformersModel(PretrainedModel):
         head = self.language_head
         if not isinstance(head, nn.Module):
             return None
-        vocabulary = find_vocabulary(head, self._label, self._tokenizer.mask_token_id)
+        vocabulary = find_vocabulary(head, self.label, None if self.mask is None else self.mask[1])
         if vocabulary is None:
             return None
         try:
@@ -351,7 +353,7 @@ class TransformersModel(PretrainedModel):
         bias = getattr(layer, "bias", None)
         return bias.detach() if isinstance(bias, Tensor) else None
 
-    def _label(self, token: int) -> str:
+    def label(self, token: int) -> str:
         """Return the label of a token id; a model may have more ids than its tokenizer."""
         piece = self._tokenizer.convert_ids_to_tokens(token)
         return f"id {token}" if piece is None else label_of(piece, byte_level=self.is_byte_level)
@@ -470,6 +472,7 @@ class TransformersModel(PretrainedModel):
             norm_first=self._norm_first(calls),
             final_norm=bool(self.final_norms),
             shows_logits=self.vocabulary is not None,
+            mask_piece=None if self.mask is None else self.mask[0],
             head_transform=self.vocabulary is not None and self.vocabulary.transform is not None,
             feed_forward=self._feed_forward_width(calls, matrix_products, width),
             vocabulary=len(self._tokenizer),

@@ -27,6 +27,15 @@ KIND_NAMES: dict[Kind, str] = {"encoder": "encoder", "decoder": "decoder", "cros
 
 
 @dataclass(frozen=True, slots=True)
+class HiddenWord:
+    """A word of the typed text that is hidden from the model."""
+
+    row: int
+    """The position of its first token, and of the mask"""
+    word: str
+
+
+@dataclass(frozen=True, slots=True)
 class ShownHead:
     """The model and head that a view shows."""
 
@@ -40,6 +49,8 @@ class ShownHead:
     head: int
     notes: tuple[tuple[str, str], ...] = ()
     """For each setting that the model does not have: its key, and a sentence for the user"""
+    hidden: HiddenWord | None = None
+    """The word in whose place `text` or `pair` has a mask"""
 
     @property
     def layers(self) -> tuple[int, ...]:
@@ -145,6 +156,40 @@ def shown(get: Get, resources: Resources) -> ShownHead:
     """
     source = SOURCES[get("source")]
     return of_model(source, source.open(get, resources), get)
+
+
+def shown_with_hidden_word(get: Get, resources: Resources) -> ShownHead:
+    """Return what a view shows (`shown`), with the word at the view's `blank_at` hidden from the model."""
+    here, place = shown(get, resources), get("blank_at")
+    return here if place is None else hide_word(here, place)
+
+
+def hide_word(here: ShownHead, place: int) -> ShownHead:
+    """Return the same with the word of the token at a position hidden: a mask stands for each of its tokens.
+
+    If the model guesses no hidden words, or no word is there, nothing is hidden, with a note.
+    """
+    if not here.model.description.guesses_hidden_words:
+        return replace(here, notes=(*here.notes, ("blank_at", "This model guesses no hidden word, so none is hidden.")))
+    tokens, mask = here.model.read(here.text, here.pair)[0], here.model.description.mask_piece or ""
+    if not place < len(tokens) or tokens.special[place] or tokens.source(place).strip() == mask:
+        return replace(here, notes=(*here.notes, ("blank_at", f"Position {place} is no word that can be hidden.")))
+    first = last = place
+    while tokens.pieces[first].startswith(PIECE_OF_WORD):
+        first -= 1
+    while last + 1 < len(tokens) and tokens.pieces[last + 1].startswith(PIECE_OF_WORD):
+        last += 1
+    is_pair = tokens.segments[place] == 1 and here.pair is not None
+    text = here.pair if is_pair and here.pair is not None else here.text
+    begin, end = tokens.offsets[first][0], tokens.offsets[last][1]
+    begin += len(text[begin:end]) - len(text[begin:end].lstrip())  # RoBERTa's pieces include the space before them
+    masked = text[:begin] + mask * (last - first + 1) + text[end:]
+    hidden = HiddenWord(first, text[begin:end])
+    return replace(here, pair=masked, hidden=hidden) if is_pair else replace(here, text=masked, hidden=hidden)
+
+
+PIECE_OF_WORD = "##"
+"""The beginning of BERT's pieces that continue a word"""
 
 
 def of_model(

@@ -282,6 +282,13 @@ class WordPiece:
         checked = [self._check(id_) for id_ in ids]
         return str(self._tokenizer.decode(checked, skip_special_tokens=skip_special))
 
+    def id_of(self, piece: str) -> int:
+        """Return the id of a piece, such as "[MASK]". Raises ValueError if it is not in the vocabulary."""
+        id_ = self._tokenizer.token_to_id(piece)
+        if id_ is None:
+            raise ValueError(f"unknown piece {piece!r}")
+        return int(id_)
+
     def piece(self, id_: int) -> str:
         """Return the piece with this id. Raises ValueError if the id is not in the vocabulary."""
         return str(self._tokenizer.id_to_token(self._check(id_)))

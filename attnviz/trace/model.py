@@ -110,6 +110,8 @@ class Description(ShortRepr):
     """Whether its traces have a `vocabulary`, so that logits are among the steps"""
     head_transform: bool = False
     """Whether its language head transforms the last hidden state before it maps it to the logits, as BERT's does"""
+    mask_piece: str | None = None
+    """How a text is written in which a word is hidden, such as "[MASK]"; None if the tokenizer has no token for that"""
     feed_forward: int | None = None
     """F; 0 if the model has no feed-forward layer, None if its width is not known"""
     vocabulary: int | None = None
@@ -144,6 +146,11 @@ class Description(ShortRepr):
     def _summary(self) -> Iterator[str]:
         sizes = by_kind({kind: either(of_kind) for kind, of_kind in self.head_sizes.items()})
         yield from (self.name, layers_and_heads(self.layers), f"width {self.width}", f"head_size {sizes}")
+
+    @property
+    def guesses_hidden_words(self) -> bool:
+        """Whether the model has learned to name a hidden word from the words on both sides."""
+        return self.mask_piece is not None and self.shows_logits and tuple(self.layers) == ("encoder",)
 
     @property
     def heads_and_sizes(self) -> str:
@@ -185,6 +192,18 @@ class TraceBudget:
     nbytes: int
     number: int = field(default_factory=count().__next__)
     """A unique number for each budget of this process"""
+
+
+@dataclass(frozen=True, slots=True)
+class RowGuesses:
+    """The tokens that a model expects at a row, the likeliest first."""
+
+    row: int
+    """A masked token of an encoder; of a decoder, the token before the expected one"""
+    labels: tuple[str, ...]
+    """The labels of the tokens"""
+    shares: tuple[float, ...]
+    """Their probabilities among all tokens of the vocabulary"""
 
 
 class Model(Protocol):

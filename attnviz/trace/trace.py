@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -16,12 +18,12 @@ from attnviz.reprs import NotebookRepr
 from attnviz.tokens import Tokens
 from attnviz.trace.context import context_of
 from attnviz.trace.layer import Block, LayerTrace, Norm, held_bytes
-from attnviz.trace.model import Kind, Place, layers_and_heads, no_layer, numbered, places
+from attnviz.trace.model import Kind, Place, RowGuesses, layers_and_heads, no_layer, numbered, places
 from attnviz.trace.vocabulary import Vocabulary
 from attnviz.trace.walk import Walk
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False, weakref_slot=True)
 class Trace(NotebookRepr):
     """One forward pass of one model on one text."""
 
@@ -98,6 +100,30 @@ class Trace(NotebookRepr):
         text_rows = [row for row, is_added in enumerate(tokens.special) if kind != "encoder" or not is_added]
         return guessed or (text_rows[-1] if text_rows else len(tokens) - 1,)
 
+    def guesses(self, kind: Kind) -> tuple[RowGuesses, ...]:
+        """Return what a trained model expects, for the rows of this kind's matrices that it makes a guess for.
+
+        For an encoder these are the masked tokens; for a decoder all rows, each for the token after it, or of a text
+        whose logits are too many the last ones. Empty without a known language head, and where the rows are the
+        encoder's of a model with a decoder.
+        """
+        kept = _guesses.setdefault(self, {})
+        if kind not in kept:  # the documents of all layers name them
+            kept[kind] = self._guess(kind)
+        return kept[kind]
+
+    def _guess(self, kind: Kind) -> tuple[RowGuesses, ...]:
+        vocabulary, last = self.vocabulary, self.places[-1].kind
+        if vocabulary is None or not self.has_learned or (kind == "encoder") != (last == "encoder"):
+            return ()
+        ids = self.query_tokens(kind).ids
+        if kind == "encoder":
+            rows = [row for row, token in enumerate(ids) if token == vocabulary.masked]
+        else:
+            rows = list(range(len(ids)))[-vocabulary.rows_at_once :]
+        with torch.inference_mode():
+            return vocabulary.guesses(self.last_hidden_state, rows)
+
     @property
     def parts(self) -> tuple[Tensor, Tensor] | None:
         """Token and position embeddings, (T, C) each, if X is the sum of these two and they are known; else None."""
@@ -151,8 +177,9 @@ class Trace(NotebookRepr):
         parts = self._parts_at(Place(kind, layer))
         has_positions = "position" in parts if parts else self.has_positions
         return Walk(
-            *tokens, attention, head, _summands(parts), has_positions, layer_index=layer, model=self.model, kind=kind
-        )
+            *tokens, attention, head, _summands(parts), has_positions, layer_index=layer, model=self.model, kind=kind,
+            guess=partial(self.guesses, kind),
+        )  # fmt: skip
 
     def _parts_at(self, place: Place) -> dict[str, Tensor]:
         """Return the summands of the embeddings, if an attention reads their sum and they are known."""
@@ -191,6 +218,10 @@ class Trace(NotebookRepr):
         tensors = [tensor for blocks in self.blocks.values() for block in blocks for tensor in block.tensors()]
         parts = (*self.embedding_parts.values(), *self.decoder_embedding_parts.values())
         return held_bytes([*tensors, self.last_hidden_state, *parts, *self.weights])
+
+
+_guesses: WeakKeyDictionary[Trace, dict[Kind, tuple[RowGuesses, ...]]] = WeakKeyDictionary()
+"""What has been computed of each trace, freed with it"""
 
 
 def _summands(parts: Mapping[str, Tensor]) -> tuple[Tensor, Tensor] | None:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from attnviz.reprs import ShortRepr
 from attnviz.trace.layer import LinearMap, Norm
-from attnviz.trace.model import Activation
+from attnviz.trace.model import Activation, RowGuesses
 
 ALL = 256
 """The largest vocabulary that is shown whole"""
@@ -21,6 +21,8 @@ LIKELY, MOST = 8, 48
 """How many of the likeliest tokens are shown for a row in focus; the most tokens shown in all"""
 CELLS = 2**23
 """The most logits in memory at once: 32 MiB"""
+GUESSES = 5
+"""How many of the likeliest tokens of a row are named as the model's guesses"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -76,6 +78,22 @@ class Vocabulary(ShortRepr):
         """Return the logits, (T, V), of the last hidden state, (T, C)."""
         return self.projection.apply(hidden if self.transform is None else self.transform.apply(hidden))
 
+    def guesses(self, hidden: Tensor, rows: Sequence[int]) -> tuple[RowGuesses, ...]:
+        """Return the `GUESSES` likeliest tokens of these rows of the last hidden state, (T, C)."""
+        guesses: list[RowGuesses] = []
+        for some in torch.tensor(list(rows), dtype=torch.long).split(self.rows_at_once):
+            shares, ids = self.logits(hidden[some]).softmax(-1).topk(min(GUESSES, self.size), dim=-1)
+            guesses += [
+                RowGuesses(row, tuple(map(self._word, row_ids)), tuple(row_shares))
+                for row, row_ids, row_shares in zip(some.tolist(), ids.tolist(), shares.tolist(), strict=True)
+            ]
+        return tuple(guesses)
+
+    def _word(self, token: int) -> str:
+        """Return a token's label without the mark of a space before it."""
+        label = self.label(token)
+        return label.lstrip("␣▁") or label
+
     def columns(self, tokens: Sequence[int]) -> LinearMap:
         """Return the part of the map that computes the logits of these tokens."""
         weight, bias = self.projection.weight, self.projection.bias
@@ -96,16 +114,16 @@ class Vocabulary(ShortRepr):
         if self.size <= ALL:
             return ShownLogits(tuple(range(self.size)), self.projection.apply(x), None)
         likely: list[int] = []
-        for rows in torch.tensor(list(focus)).split(self._rows):
+        for rows in torch.tensor(list(focus)).split(self.rows_at_once):
             likely += self.projection.apply(x[rows]).topk(LIKELY, dim=-1).indices.T.flatten().tolist()
-        for rows in x.split(self._rows):
+        for rows in x.split(self.rows_at_once):
             likely += self.projection.apply(rows).argmax(-1).tolist()
         tokens = tuple(dict.fromkeys(likely))[:MOST]
-        rest = [self._rest(rows, tokens) for rows in x.split(self._rows)]
+        rest = [self._rest(rows, tokens) for rows in x.split(self.rows_at_once)]
         return ShownLogits(tokens, self.columns(tokens).apply(x), torch.cat(rest))
 
     @property
-    def _rows(self) -> int:
+    def rows_at_once(self) -> int:
         """How many rows' logits are computed at once."""
         return max(1, CELLS // self.size)
 

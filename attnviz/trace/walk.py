@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -13,7 +13,7 @@ from attnviz.reprs import NotebookRepr
 from attnviz.tokens import Tokens
 from attnviz.trace.context import AttentionContext
 from attnviz.trace.layer import LayerTrace
-from attnviz.trace.model import Kind
+from attnviz.trace.model import Kind, RowGuesses
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,8 @@ class Walk(NotebookRepr):
     """The steps around the attention, if the walk goes through them too"""
     known_summary: HeadSummary | None = None
     """The summary, if it has been computed already"""
+    guess: Callable[[], tuple[RowGuesses, ...]] = field(default=tuple, repr=False)
+    """Computes the model's guesses for the rows (`Trace.guesses`)"""
 
     @property
     def query_labels(self) -> tuple[str, ...]:

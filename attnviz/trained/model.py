@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.formatting import counted, number
+from attnviz.measures.summary import MIN_SHARE, weight_at
 from attnviz.pretrained.names import ModelError
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NO_ID, CharVocab, NoTokensError, Tokens
@@ -21,12 +22,13 @@ from attnviz.toy.language.config import TokenConfig, has_attention, longest_cont
 from attnviz.toy.language.model import NO_RESIDUAL, TokenModel
 from attnviz.toy.layers import linear_map
 from attnviz.toy.transformer import blocks_of, final_norms, parameters_of, sizes_of
-from attnviz.trace.model import Description, TraceBudget, layers_and_heads
+from attnviz.trace.model import Description, Place, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import recording
 from attnviz.trace.trace import Trace
 from attnviz.trace.vocabulary import ALL, Vocabulary
 from attnviz.trained.card import Card
 from attnviz.trained.files import Saved
+from attnviz.training.jobs.view import FoundHead, best_of
 from attnviz.training.plan import Plan
 from attnviz.training.tasks.task import Task, added, parts_of, tokens_of
 
@@ -177,6 +179,20 @@ class TrainedModel(ShortRepr):
             model=self.name,
         )
 
+    @cached_property
+    def previous_head(self) -> FoundHead | None:
+        """The head that looks at the token before most, of all heads of a model of a text.
+
+        Measured on its own example. None without attention, or where no head gives at least `MIN_SHARE` to that token.
+        """
+        if self.task is not None or not self.has_attention:
+            return None
+        trace = self.trace(examples(self)[0])
+        (kind,) = trace.kinds
+        shares = [weight_at(trace.attentions(layer), -1).nanmean(-1) for layer in trace.numbers_of()]
+        head = best_of({Place(kind, layer): share.tolist() for layer, share in enumerate(shares)})
+        return head if head is not None and head.score >= MIN_SHARE else None
+
     def _config(self) -> TokenConfig:
         if not has_attention(self.plan.model):
             raise ModelError(NO_ATTENTION)
@@ -240,9 +256,16 @@ def about(model: TrainedModel) -> str:
 
 
 def heads(model: TrainedModel) -> tuple[tuple[str, str, int, int], ...]:
-    """Return the heads that do the task: what each does and how much, the kind of attention, the layer, the head."""
+    """Return the heads that do the task: what each does and how much, the kind of attention, the layer, the head.
+
+    Of a model of a text, it is the head with the clearest pattern: that which looks at the character before most.
+    """
     if model.task is None:
-        return ()
+        head = model.previous_head
+        if head is None:
+            return ()
+        sentence = f"Layer {head.layer}, head {head.head}: looks at the character before ({number(head.score, 2)})"
+        return ((sentence, head.kind, head.layer, head.head),)
     described = []
     for pattern in model.task.patterns:
         head = model.card.heads.get(pattern.name)

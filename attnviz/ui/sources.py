@@ -121,13 +121,13 @@ def shown_with(model_name: str | None, resources: AppResources = RESOURCES, page
     return shown
 
 
-def settle(shown: ShownHead, names: Collection[str] = ("kind", "layer", "block", "head")) -> None:
+def settle(shown: ShownHead, names: Collection[str] = ("kind", "layer", "block", "head", "blank_at")) -> None:
     """Reset those of the settings `names` that do not exist in the model, with a note if the value was chosen."""
     for name, sentence in shown.notes:
         if name in names:
             if state.is_asked(name):
                 state.note(sentence)
-            state.put(name, shown.choices[name])
+            state.put(name, shown.choices.get(name))
 
 
 def with_model(get: Get, model_name: str | None) -> Get:

@@ -7,20 +7,29 @@ The document of the opening view ships with the app, so that it is available bef
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlencode
 
+import numpy as np
 import streamlit as st
 
-from attnviz import files
+from attnviz import files, trained
+from attnviz.bert.head_card import own_head_in_short
 from attnviz.formatting import nonzero, number
-from attnviz.links.link import read_link
+from attnviz.links.link import read_link, write_link
 from attnviz.links.pages import OPENING, PAGES
+from attnviz.pretrained import BUILT_IN
+from attnviz.runtime.arrays import array_store
+from attnviz.sources import TRAINED
 from attnviz.sources.shown import ShownHead
+from attnviz.tokens import NO_ID
+from attnviz.tokens.value import label_of
+from attnviz.trace.model import places
 from attnviz.ui import shell, state
 from attnviz.ui.messages import plain
-from attnviz.ui.sources import RESOURCES, SavedView, view_of
+from attnviz.ui.sources import DESCRIBED, RESOURCES, SavedView, shown_with, view_of
 from attnviz.ui.tokens.chips import numbered
 from attnviz.ui.tokens.choices import char_vocab
 from attnviz.ui.walk import Checks, Shipped, address_of, document_of_walk, mount_walk, offer_documents
@@ -32,8 +41,9 @@ if TYPE_CHECKING:
     from attnviz.trace.walk import Walk
 
 
-_VALUES = ("step", "layer", "head", "q", "k", "drawing", "predict", "stretch", "limit", "focus", "dim", "why", "play")
-KEYS = {name: name for name in _VALUES}
+_VALUES = ("step", "layer", "head", "q", "k", "drawing", "predict", "stretch", "limit", "focus", "dim", "why", "play",
+           "blank_at")  # fmt: skip
+CHOICES = {name: name for name in _VALUES}
 """The user's choices in the walk, with their link keys"""
 
 
@@ -48,16 +58,145 @@ def show_walk(here: ShownHead) -> None:
     shell.token_notes(queries)
     state.keep_pin(queries.labels, keys.labels)
     view = SavedView(view_of(here), char_vocab(here.text))
+    first = _first_views()
     mount_walk(
         PAGES["step_by_step"],
         offer_documents(here, view, (queries, keys), SHIPPED),
-        KEYS,
+        CHOICES,
         source=here.source.key,
-        values={name: state.get(name) for name in KEYS} | {"layer": here.layer, "head": here.head},
+        values={name: state.get(name) for name in CHOICES} | {"layer": here.layer, "head": here.head},
         layers=here.layers,
         only_layer=here.source.only_layer,
-        opening=state.is_opening_view(),
+        takes={"opens": _open_first, "written": _append},
+        opening=any(model["shown"] for model in first),
+        first=first,
+        writes=_writing(here),
+        answer=_way_to_answer(here),
+        caveat=own_head_in_short() if here.model.name == BUILT_IN and here.source.has_names else "",
+        hides=here.model.description.guesses_hidden_words,
+        hidden=None if here.hidden is None else {"row": here.hidden.row, "word": here.hidden.word},
     )
+
+
+@dataclass(frozen=True, slots=True)
+class FirstView:
+    """A view that the app offers to begin with."""
+
+    title: str
+    says: str
+    """What computes its attention, for the sentence above the walk"""
+    link: Mapping[str, str]
+    """Its link; empty for the view of the bare address"""
+
+    def is_shown(self, view: Mapping[str, Any]) -> bool:
+        """Whether a view is this one. Its model is loaded only if the view has all values of the link."""
+        page = PAGES["step_by_step"]
+        link = page.opened(self.link)
+        named = read_link(link)[0]
+        if any(view[name] != named[name] for name in link):
+            return False
+        keys = page.link_keys(view["source"])
+        return write_link(view, keys) == write_link(page.read(link)[0], keys)
+
+
+FIRST_VIEWS = {
+    BUILT_IN: FirstView("MiniLM, a BERT", "a real BERT", {}),
+    "chargpt": FirstView(
+        "Character GPT",
+        "a small GPT that writes on",
+        {"source": TRAINED.key, "step": "tokens", "q": "20", "model": "chargpt"},
+    ),
+}
+"""By the names of their models. The character GPT opens with its own text and head (`trained.shipped.opening`); its
+last character is chosen, after which it writes on."""
+
+
+def _first_views() -> list[dict[str, Any]]:
+    """Return `FirstView` of frontend/types/walk.d.ts for each of the first views whose model is here."""
+    view = state.every()
+    return [
+        {"name": name, "title": first.title, "says": first.says, "shown": first.is_shown(view)}
+        for name, first in FIRST_VIEWS.items()
+        if not first.link or trained.is_name(name)
+    ]
+
+
+def _open_first(name: object) -> None:
+    """Open one of the first views, from a callback."""
+    if isinstance(name, str) and name in FIRST_VIEWS:
+        state.run_page()
+        state.visit(FIRST_VIEWS[name].link)
+
+
+WRITTEN = 60
+"""How many characters a model writes at once"""
+
+
+def _writing(here: ShownHead) -> dict[str, Any] | None:
+    """Return `WriteOn` of frontend/types/walk.d.ts: what the model writes after the text.
+
+    None if it has not learned to write texts, or the text fills all that it can read. The characters follow from the
+    text alone: each is drawn by its share, with the first seed.
+    """
+    if here.source.key != TRAINED.key:
+        return None
+    from attnviz.trace.vocabulary import GUESSES
+    from attnviz.trained.model import TrainedModel
+    from attnviz.training.generation import Sampling, record
+
+    model, tokens = here.model, here.tokens()
+    if not isinstance(model, TrainedModel) or model.task is not None:
+        return None
+    ids = [token for token in tokens.ids if token != NO_ID]
+    count = min(WRITTEN, model.block_size - len(tokens))
+    if not ids or count <= 0:
+        return None
+
+    def drawn() -> bytes:
+        from safetensors.numpy import save
+
+        arrays, _ = record(model.module, ids, count, Sampling())
+        likeliest = {name: arrays[name][:, :GUESSES] for name in ("order", "probabilities")}
+        return save({"ids": arrays["ids"], **{name: np.ascontiguousarray(array) for name, array in likeliest.items()}})
+
+    digest = array_store().offer(("written on", model.digest, tuple(ids), count), drawn)
+    return {
+        "digest": digest,
+        "characters": list(model.labels),
+        "labels": list(map(label_of, model.labels)),
+    }
+
+
+def _way_to_answer(here: ShownHead) -> str:
+    """Return the address of the last step of the whole model, which shows its answer; empty if it names no tokens.
+
+    Relative to the app's root.
+    """
+    description, page = here.model.description, PAGES["transformer"]
+    if not (here.source.has_names and description.shows_logits):
+        return ""
+    shown = {**here.choices, "text": here.text, "pair": here.pair or "", "q": None, "k": None}
+    last = {"block": len(places(description.numbers)) - 1, "part": "probabilities"}
+    query = page.write({**state.every(), **shown, **last}, page.link_keys(here.source.key))
+    return f"{page.path.lstrip('/')}?{urlencode(query)}"
+
+
+def _append(written: object) -> None:
+    """Add characters that the model has written to the text, from a callback."""
+    if isinstance(written, str):
+        state.apply_from_browser({"text": state.get("text") + written[:WRITTEN]}, ("text",))
+
+
+def follow_hidden_word(here: ShownHead, model_name: str | None) -> ShownHead:
+    """Return what is shown after the hidden word was followed into another text or model (`state.keep_token`)."""
+    before = state.get("blank_at")
+    if before is None:
+        return here
+    pair = (state.get("pair").strip() or None) if "pair" in here.source.keys else None
+    labels = here.model.read(state.get("text"), pair)[0].labels
+    if state.keep_token("blank_at", "The hidden word", labels) == before:
+        return here
+    return shown_with(model_name, resources=DESCRIBED)
 
 
 CHECKS = Checks("step_by_step", "recompute", dict.fromkeys(("loop", "past"), __name__))
@@ -173,7 +312,7 @@ def _why(walk: Walk) -> str:
 
 SHIPPED_FILE = files.FOLDER / "assets" / "opening.safetensors"
 """The document of the opening view's layer"""
-_DECIDING = ("text", "pair", "source", "model", "kind", "layer")
+_DECIDING = ("text", "pair", "source", "model", "kind", "layer", "blank_at")
 """The link keys on which the document depends: it contains all heads and all steps"""
 
 

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from importlib import import_module
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -43,7 +44,13 @@ Keys = Mapping[str, str]
 
 
 def mount_walk(
-    page: Page, documents: Sequence[str | None], keys: Keys, *, source: str | None = None, **header: Any
+    page: Page,
+    documents: Sequence[str | None],
+    keys: Keys,
+    *,
+    source: str | None = None,
+    takes: Mapping[str, Callable[[object], None]] = MappingProxyType({}),
+    **header: Any,
 ) -> None:
     """Mount the walk of a page.
 
@@ -53,6 +60,7 @@ def mount_walk(
         keys: the link keys of the user's choices, by their names in the walk (`WalkValues` in
             frontend/types/walk.d.ts).
         source: the view's source of attention, if the page's links contain one.
+        takes: callbacks for what else the browser may send, by its name.
         header: further fields of the component's header.
     """
     payload = {
@@ -63,6 +71,12 @@ def mount_walk(
         "linked": state.is_opening_link(),
         "asks": lesson_state.asks(),
         "model": None,
+        "hides": False,
+        "hidden": None,
+        "first": (),
+        "writes": None,
+        "answer": "",
+        "caveat": "",
         **header,
         "documents": documents,
         "drawings": list(DRAWINGS.items()),
@@ -75,12 +89,15 @@ def mount_walk(
             "defaults": {name: KEYS[key].default for name, key in keys.items()},
         },
     }
-    walk_component(payload, key="walk", on_update=partial(_take, keys))
+    walk_component(payload, key="walk", on_update=partial(_take, keys, takes))
 
 
-def _take(keys: Keys, values: Mapping[str, object]) -> None:
+def _take(keys: Keys, takes: Mapping[str, Callable[[object], None]], values: Mapping[str, object]) -> None:
     """Apply the values of a walk that the browser has sent; `keys` are their keys in the view."""
     had_question = lesson_state.asks()
+    for name, take in takes.items():
+        if name in values:
+            take(values[name])
     by_key = {key: values[name] for name, key in keys.items() if name in values}
     state.apply_from_browser(by_key, keys.values())
     state.expect_link(by_key, keys.values())

@@ -11,14 +11,17 @@ from typing import Any
 import pytest
 import torch
 import transformers as tf
+from safetensors.torch import load_file
 from streamlit.testing.v1 import AppTest
 
-from attnviz.links.bert import BERT_KEYS
+from attnviz.bert.head_card import read_card
+from attnviz.pretrained.described import HEAD_FILE, find_folder
 from attnviz.settings import PUBLIC
 from attnviz.ui import caches
 from tests.app.bars import ranked
 from tests.app.pages import lines_of_torch, messages, open_page, page_links
 from tests.app.test_bert_language import HOSTILE, LONG, said
+from tests.loaded import built_in_model
 from tests.unit.bert.test_blank import made, saved
 from tests.unit.families import save_model
 
@@ -29,6 +32,11 @@ TEXT = "The cat [MASK] on the mat near Ann."
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     yield str(saved("bert", tmp_path_factory.mktemp("models") / "bert"))
     caches.clear()
+
+
+@pytest.fixture(scope="module")
+def headless(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(save_model(made("bert"), tmp_path_factory.mktemp("models") / "headless", "bert"))
 
 
 def opened(model: str = "minilm", **query: str) -> AppTest:
@@ -113,12 +121,28 @@ def test_512_tokens_are_read_and_the_rest_is_said(folder: str) -> None:
     assert len(ranked(at)) == 1
 
 
-def test_the_built_in_model_says_what_is_needed_and_what_works_meanwhile() -> None:
+def test_the_built_in_model_fills_blanks_and_says_how_well() -> None:
     at = opened(text=TEXT)
-    assert "**MiniLM (a small BERT) fills no blank.** It needs a model with a masked-language head." in said(at)
+    assert not at.exception
+    theirs = tf.BertForMaskedLM.from_pretrained(find_folder()).eval()
+    theirs.load_state_dict(load_file(HEAD_FILE), strict=False)
+    ids = torch.tensor([built_in_model().tokenize(TEXT).ids])
+    with torch.inference_mode():
+        probabilities = theirs(input_ids=ids).logits[0, ids[0] == 103].softmax(-1)[0]
+    (bars,) = ranked(at)
+    best = probabilities.topk(len(bars))
+    assert [name for name, _ in bars] == [built_in_model().label(token) for token in best.indices.tolist()]
+    assert [number for _, number in bars] == pytest.approx((100 * best.values).tolist(), rel=1e-3)
+    words = read_card().seeds[0].words
+    caption = next(one.value for one in at.caption if "trained by attnviz" in one.value)
+    assert f"{words.top_1:.0%} are its first guess and {words.top_5:.0%} among its first five" in caption
+
+
+def test_a_model_without_a_head_says_what_is_needed_and_what_works_meanwhile(headless: str) -> None:
+    at = opened(headless, text=TEXT)
+    assert "fills no blank.** It needs a model with a masked-language head." in said(at)
     assert "These work without one:" in said(at)
-    assert [*BERT_KEYS["bert_part"].titles][-1] == "blank"  # it is not offered before what works
-    assert "It was trained to give vectors of sentences" in said(at)
+    assert "no masked-language head was found in it" in said(at)
     for part in ("bert-base-uncased", "not\nshipped", "Hugging Face hub", "save_pretrained"):
         assert part in said(at)
     links = [one.query_string for one in page_links(at)]
@@ -134,9 +158,9 @@ def test_models_that_write_say_why_they_fill_no_blank(family: str, why: str, tmp
     assert not ranked(at)
 
 
-def test_a_public_server_says_that_it_offers_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_public_server_says_that_it_offers_no_other(headless: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("attnviz.ui.bert.blank.settings", lambda: PUBLIC)
-    assert "This server offers no other model." in said(opened())
+    assert "This server offers no other model." in said(opened(headless))
 
 
 def test_the_lines_of_torch_give_what_is_shown(folder: str) -> None:
@@ -147,9 +171,9 @@ def test_the_lines_of_torch_give_what_is_shown(folder: str) -> None:
         assert [number for _, number in bars] == pytest.approx((100 * probabilities).tolist(), rel=1e-3)
 
 
-def test_export_has_the_table_and_the_script(folder: str) -> None:
+def test_export_has_the_table_and_the_script(folder: str, headless: str) -> None:
     for tab, keys in {"Numbers": ["export_blanks"], "Script": ["export_script"]}.items():
         at = open_page("bert", {"export": True, "export_tab": tab}, bert_part="blank", model=folder)
         assert [button.key for button in at.get("download_button")] == keys
-    at = open_page("bert", {"export": True, "export_tab": "Numbers"}, bert_part="blank")
+    at = open_page("bert", {"export": True, "export_tab": "Numbers"}, bert_part="blank", model=headless)
     assert not at.get("download_button")

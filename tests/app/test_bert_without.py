@@ -17,8 +17,10 @@ from attnviz.bert.classification.shipped import load as classifier
 from attnviz.bert.encoding import embed_sentences
 from attnviz.bert.search import built_in as reference
 from attnviz.export.code.bert.uses import BY_MEAN_LINES, WITHOUT_LINES
+from attnviz.formatting import fine_percent
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained.built_in import BuiltInModel
+from attnviz.ui.bert.ablated_answer import signed
 from tests.app.bars import side_by_side
 from tests.app.pages import (
     BAD_SELECTIONS,
@@ -98,6 +100,28 @@ def test_the_classifier_says_what_its_weights_say(minilm: BuiltInModel) -> None:
     for name, shares in shown.items():
         assert table[name].tolist() == [f"{100 * float(share):.1f} %" for share in shares]
     assert f"{100 * float(shown['all heads'].max()):.1f} %" in said(at)
+
+
+def test_the_answer_for_a_mask_is_shown_with_and_without_heads(minilm: BuiltInModel) -> None:
+    text = "The animal did not cross the [MASK] because it was too tired."
+    at, tokens = opened(text=text, off="5.9", off_view="answer"), minilm.tokenize(text)
+    place = tokens.ids.index(103)
+    assert minilm.language_head is not None
+    before, after = (
+        minilm.language_head(hidden_without(minilm, tokens, off)[[place]])[0].softmax(-1) for off in ([], [(5, 9)])
+    )
+    shares, heads = at.table[0].value, at.table[1].value
+    best = before.topk(5).indices.tolist()
+    assert list(shares.index)[:5] == [minilm.label(token) for token in best]
+    for name, probabilities in (("all heads", before), ("without", after)):
+        assert shares[name].tolist()[:5] == [fine_percent(float(probabilities[token])) for token in best]
+    assert f"“{minilm.label(best[0])}”** with **{fine_percent(float(before[best[0]]))}**" in said(at)
+    changes = effects(minilm, minilm.trace(text)).answer
+    assert changes is not None
+    layer, head = divmod(int(changes.abs().argmax()), 12)
+    assert heads.index[0] == f"layer {layer} · head {head}"
+    assert heads.iloc[0, 0] == signed(float(changes[layer, head]))
+    assert "Write [MASK] in the text" in opened(off_view="answer").info[0].value
 
 
 def test_the_search_ranks_the_sentences_anew(minilm: BuiltInModel) -> None:

@@ -146,7 +146,12 @@ def opens_on(name: str) -> dict[str, str]:
     plan = json.loads((shipped.FOLDER / f"{name}.json").read_text())
     task = TASKS.get(name)
     if task is None:
-        return {"text": "To be, or not to be: ", "kind": "decoder", "layer": "0", "head": "0"}
+        return {
+            "text": "To be, or not to be: ",
+            "kind": "decoder",
+            "layer": "0",
+            "head": "2",
+        }
     head = plan["heads"][task.patterns[-1].name]
     return {"text": task.examples[0], **{key: str(head[key]) for key in ("kind", "layer", "head")}}
 

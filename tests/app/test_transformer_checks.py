@@ -218,13 +218,15 @@ def test_the_logit_lens_is_the_head_on_torchs_states() -> None:
     assert trace.vocabulary is not None
     probabilities = torch.softmax(states @ trace.weights[0].T, -1).detach()
     likeliest = int(probabilities[-1].argmax())
-    (figure,) = figures(at)
+    figure, of_rows = figures(at)
     np.testing.assert_allclose(figure["data"][0]["y"], probabilities[:, likeliest], rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(of_rows["data"][0]["z"][4], probabilities.amax(-1), rtol=1e-4, atol=1e-6)
+    assert of_rows["data"][0]["text"][4] == [trace.vocabulary.label(best) for best in probabilities.argmax(-1).tolist()]
     table = at.table[0].value
     assert list(table.index) == ["X", "after block 0", "after block 1"]
     assert table.iloc[2, 0] == f"{trace.vocabulary.label(likeliest)} {100 * probabilities[-1, likeliest]:.1f} %"
     assert "Raw" in " ".join(one.value for one in at.caption)
-    assert "no head" in opened("lens", source="pretrained").info[0].value
+    assert "no language head" in opened("lens", architecture="encoder").info[0].value
     assert "choose it above" in opened("lens", architecture="both").info[0].value
 
 
@@ -273,7 +275,7 @@ def test_the_overview_of_the_built_in_model_has_the_shapes_of_transformers() -> 
     assert shapes[2] == shapes[4] == str(tuple(expected.hidden_states[0].shape[1:]))
     assert shapes[3] == f"weights {tuple(expected.attentions[0].shape[1:])}"
     assert shown[3][0] == f"{len(expected.attentions)} layers with attention"
-    assert shapes[5] == f"({expected.last_hidden_state.shape[-1]}, answers)"  # it has no language head
+    assert shapes[5] == f"logits {(expected.last_hidden_state.shape[1], model.config.vocab_size)}"
 
 
 def test_the_overview_of_a_decoder_ends_in_torchs_likeliest_token() -> None:

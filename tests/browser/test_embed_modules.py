@@ -10,6 +10,7 @@ import pytest
 
 from attnviz.components.payload import write_payload
 from attnviz.document import document_of_layer, write
+from attnviz.document.value import VERSION
 from attnviz.toy.config import ToyConfig
 from tests.browser.modules import Run
 from tests.toy import run_block
@@ -268,7 +269,7 @@ def test_a_page_of_a_walk_shows_its_address_and_asks_for_the_covered_row(run: Ru
     """
     document = write(document_of_layer(run_block(range(1, 4), ToyConfig()).walk(0, 0)))
     begun, asks, pinned, answered, step, quiet, lecture = run(NONE, OWN + body, b64encode(document).decode())
-    assert begun == [["show", "scores", None, 5], ["check"], ["lecture", False], ["show", "scores", None, None]]
+    assert begun == [["show", "scores", None, VERSION], ["check"], ["lecture", False], ["show", "scores", None, None]]
     assert (asks, pinned, answered) == ([False, True], "#q=2", [True, False])
     assert (step, quiet) == ("#q=2&predict=0&step=weights", [])
     assert lecture == [["lecture", True], ["show", "weights", 2, None]]
@@ -459,7 +460,7 @@ def test_a_walk_in_a_notebook_follows_its_traits_and_writes_them(run: Run) -> No
     document = write(document_of_layer(run_block(range(1, 4), ToyConfig()).walk(0, 0)))
     found = run("notebook/walk.ts", MODEL + WIDGETS + body, b64encode(document).decode())
     values = {"step": "qkv", "layer": 0, "head": 2, "q": None, "k": None}
-    assert found["begun"] == [[values, 5], [values, None]]
+    assert found["begun"] == [[values, VERSION], [values, None]]
     assert found["shown"] == [[{**values, "step": "scores"}, None]]
     assert (found["themes"], found["sent"], found["q"]) == (1, ["saved"], 7)
     assert found["home"] == [[0, 3], ["document-0", "document-3"]]

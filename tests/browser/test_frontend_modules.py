@@ -53,6 +53,19 @@ def test_a_change_counts_until_the_server_acknowledges_it(plain_page: Page, serv
     assert later
 
 
+def test_what_is_asked_for_once_more_is_sent_again(plain_page: Page, served: str) -> None:
+    body = """
+      for (const at of [1, 2]) {
+        updates.sendAgain({ step: "masked" });
+        await new Promise((done) => setTimeout(done, 30));
+        updates.receive({}, sent.at(-1).number);
+      }
+      return [sent.map(({ values }) => values), updates.values];
+    """
+    found = imported(plain_page, served, "core/pending_updates.ts", PENDING + body)
+    assert found == [[{"step": "masked"}, {"step": "masked"}], {"step": "masked", "head": 0}]
+
+
 def test_an_update_without_acknowledgement_is_sent_again_a_few_times(page: Page, served: str) -> None:
     page.clock.install()
     imported(page, served, "core/pending_updates.ts", PENDING)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import numpy as np
@@ -11,16 +12,22 @@ import torch
 from playwright.sync_api import Locator, Page, ViewportSize, expect
 from torch.nn import functional as F
 
+from attnviz import trained
 from attnviz.links.pages import OPENING
+from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
+from attnviz.tokens.value import label_of
 from attnviz.toy.config import TransformerConfig
 from attnviz.toy.transformer import trace_transformer
+from attnviz.trained.model import examples
+from attnviz.training.generation import Sampling, generate
 from tests.browser.board import matrix
 from tests.browser.contexts import Contexts
 from tests.browser.server import ROOT, running
 from tests.browser.settings import open_settings
 from tests.browser.settle import settled
 from tests.loaded import built_in_model
+from tests.unit.bert.test_blank import saved
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
 IT, BICYCLE = 11, 5
@@ -57,7 +64,11 @@ def torchs_weights(layer: int, head: int) -> np.ndarray:
 
 
 def query(page: Page) -> dict[str, str]:
-    return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
+    return query_of(page.url)
+
+
+def query_of(url: str) -> dict[str, str]:
+    return {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
 
 
 def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(app_url: str, new_context: Contexts) -> None:
@@ -246,6 +257,99 @@ def test_added_tokens_are_told_apart_and_can_be_dimmed(page: Page, app_url: str)
     sentence.get_by_role("button", name="Dim them").click()
     expect(arcs).to_have_count(int((expected[IT] >= 0.01).sum()))
     page.wait_for_url(lambda url: "dim" not in url)
+
+
+def test_the_pinned_word_is_hidden_from_a_model_with_a_head_which_guesses_it(
+    page: Page, app_url: str, tmp_path: Path
+) -> None:
+    folder = saved("bert", tmp_path / "bert")
+    text = "The cat sat on the mat."
+    link = urlencode({"text": text, "source": "pretrained", "model": str(folder), "step": "tokens"})
+    page.goto(f"{app_url}/?{link}")
+    sentence = settled(page).get_by_role("region", name="Sentence")
+    expect(sentence.get_by_role("button", name=re.compile("^Hide "))).to_have_count(0)  # no word is pinned
+    sentence.get_by_role("button", name=re.compile("^sat: ")).click()
+    sentence.get_by_role("button", name="Hide “sat”, to be guessed").press("Enter")
+    guesses = sentence.get_by_text("The model’s guesses for [MASK]:").locator("xpath=..")
+    expect(guesses).to_be_visible()
+    page.wait_for_url("**q=3**blank_at=3**")
+    (of,) = load(str(folder)).trace(text.replace("sat", "[MASK]")).guesses("encoder")
+    expect(guesses).to_contain_text(of.labels[0])
+    expect(finding(page)).to_contain_text("“[MASK]” gives")
+
+    sentence.get_by_role("button", name="Show “sat” again").click()
+    expect(guesses).to_have_count(0)
+    expect(sentence.get_by_role("button", name=re.compile("^sat: "))).to_be_visible()
+    page.wait_for_url(lambda url: "blank_at" not in url)
+    page.go_back()
+    expect(guesses).to_contain_text(of.labels[0])
+    page.reload()
+    expect(guesses).to_contain_text(of.labels[0])
+    page.get_by_role("radio", name="Output", exact=True).click()
+    page.wait_for_url("**step=output**")
+    end = page.locator(".end")
+    expect(end).to_contain_text(f"The model’s guesses for [MASK]:{of.labels[0]}")
+    end.get_by_role("link", name="How the whole model gets there").click()
+    page.wait_for_url("**/transformer?**part=probabilities**")
+    settled(page)
+    assert query(page)["text"] == text.replace("sat", "[MASK]")
+    assert query(page)["q"] == "3"
+    np.testing.assert_allclose(matrix(page, "probabilities")[3, 0], of.shares[0], rtol=1e-3)
+    page.go_back()
+    page.wait_for_url("**step=output**")
+    expect(end).to_contain_text(of.labels[0])
+
+
+def test_the_character_gpt_is_chosen_and_writes_on_until_it_is_stopped(page: Page, app_url: str) -> None:
+    chargpt = trained.load("chargpt")
+    text = examples(chargpt)[0]
+    ids = [chargpt.labels.index(character) for character in text]
+    draws = list(generate(chargpt.module, ids, 60, Sampling()))
+    written = "".join(chargpt.labels[draw.id] for draw in draws)
+    sentence = open_bare(page, app_url).get_by_role("region", name="Sentence")
+    models = doors(page).get_by_role("group", name="Models to begin with")
+    expect(models.get_by_role("button", name="MiniLM, a BERT", pressed=True)).to_be_visible()
+    models.get_by_role("button", name="Character GPT").click()
+    expect(models.get_by_role("button", name="Character GPT", pressed=True)).to_be_visible()
+    expect(finding(page)).to_have_text("“␣” gives 100 % of its attention to “:”.")
+    guesses = sentence.locator(".guesses")
+    likeliest = label_of(chargpt.labels[int(draws[0].order[0])])
+    expect(guesses).to_contain_text(f"after “␣”:{likeliest} {100 * float(draws[0].probabilities.max()):.0f} %")
+
+    sentence.get_by_role("button", name=re.compile("^o: T 100 %")).first.hover()  # its share is wider than “T”
+    expect(finding(page)).to_contain_text("“T”")
+    left = "(all) => all[0].getBoundingClientRect().x"
+    assert sentence.locator(".share").evaluate_all(left) >= sentence.locator(".words").evaluate_all(left)
+    page.mouse.move(0, 0)
+
+    sentence.get_by_role("button", name="Write on").press("Enter")
+    new = sentence.locator(".word.written")
+    expect(new.nth(2)).to_be_visible()
+    expect(sentence.get_by_role("button", name="Stop")).to_be_focused()
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda url: len(query_of(url)["text"]) > len(text))
+    whole = query(page)["text"]
+    assert (text + written).startswith(whole)
+    expect(new).to_have_count(0)
+    expect(sentence.locator(".word")).to_have_count(len(whole))
+    assert query(page)["q"] == str(len(whole) - 1)
+    expect(page.locator(".st-key-text textarea")).to_have_value(whole)
+    expect(doors(page)).to_be_hidden()
+    page.go_back()
+    expect(sentence.locator(".word")).to_have_count(len(text))
+    page.go_back()
+    page.wait_for_url(lambda url: url.rstrip("/") == app_url)
+    expect(finding(page)).to_contain_text("97 %")
+
+
+def test_under_reduced_motion_all_is_written_at_once(still_page: Page, app_url: str) -> None:
+    link = urlencode({"text": "a" * 125, "source": "trained", "model": "chargpt", "step": "tokens"})
+    still_page.goto(f"{app_url}/?{link}")
+    sentence = settled(still_page).get_by_role("region", name="Sentence")
+    sentence.get_by_role("button", name="Write on").click()
+    still_page.wait_for_url(lambda url: len(query_of(url)["text"]) == 128)
+    expect(sentence.locator(".word")).to_have_count(128)
+    expect(sentence.get_by_role("button", name="Write on")).to_have_count(0)  # it reads no longer text
 
 
 def test_what_a_newcomer_reads_goes_away_by_any_change_and_on_a_phone_the_picture_stays_in_sight(

@@ -571,7 +571,7 @@ WALK = """
   });
   const take = (own = {}, values = {}) => component.take({
     documents: ["d0", null, "d2"], values: { step: "tokens", layer: 0, head: 0, ...values }, acknowledged: 0,
-    layers: [0, 1, 2], only_layer: null, drawings: [], lecture: false, link, plotly: "/p.js", opening: false,
+    layers: [0, 1, 2], only_layer: null, drawings: [], lecture: false, link, plotly: "/p.js", opening: false, first: [],
     linked: false, asks: false, ...own,
   });
   const settle = (ms = 160) => new Promise((done) => setTimeout(done, ms));

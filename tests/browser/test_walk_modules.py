@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from playwright.sync_api import Page
+from safetensors.numpy import save
 
 from attnviz.figures.style import LIGHT, ROWS_AND_COLUMNS
 from attnviz.formatting import number, weight
@@ -833,10 +834,131 @@ def test_the_shares_of_a_row_are_written_out_as_torchs_softmax(run: Run) -> None
     assert [head[-2] for head in heads] == ["exp(scaled)", "exp(masked)", "exp(scaled − 160.00)"]
 
 
+GUESSES = """
+  const { write } = await import("/frontend/core/template.ts");
+  const lines = (header, row, word) => {
+    const room = document.createElement("div");
+    write(room, m.guessesOf(header, row, word));
+    return [...room.querySelectorAll(".guesses")].map((line) => [...line.children].map((part) => part.textContent));
+  };
+  const axis = (labels) =>
+    ({ labels, covers: labels, places: labels.map(String), segments: labels.map(() => 0), text: labels.join("") });
+"""
+
+
+def test_the_guesses_are_listed_with_their_shares_and_the_true_token_is_marked(run: Run) -> None:
+    body = """
+      const masked = { attention: "encoder", query: axis(["she", "[MASK]", "a", "[MASK]"]),
+        guesses: [{ row: 1, labels: ["took", "Rode", "had"], shares: [0.41, 0.12, 0.0004] },
+          { row: 3, labels: ["bus", "cab"], shares: [0.0004, 0.0003] }] };
+      const one = { ...masked, guesses: masked.guesses.slice(0, 1) };
+      const next = { attention: "decoder", query: axis(["R", "␣O"]),
+        guesses: [0, 1].map((row) => ({ row, labels: ["O", "A"], shares: [0.9, 0.1] })) };
+      return [lines(one, 0, "rode"), lines(masked, 3, ""), lines(masked, 0, ""), lines(next, 0), lines(next, 1),
+        lines({ ...one, guesses: [] }, 0, "")];
+    """
+    one, second, both, next_, last, none = run("walk/guesses.ts", GUESSES + body)
+    assert one == [["The model’s guesses for [MASK]:", "took 41 %", "Rode 12 % ✓"]]
+    assert second == [["The model’s guesses for [MASK] (position 3):", "bus 0.04 %"]]
+    assert [line[0] for line in both] == [f"The model’s guesses for [MASK] (position {row}):" for row in (1, 3)]
+    assert next_ == [["The model’s guesses after “R”:", "O 90 % ✓", "A 10 %"]]
+    assert last == [["The model’s guesses after “␣O”:", "O 90 %", "A 10 %"]]
+    assert none == []
+
+
+WRITING = """
+  const { write } = await import("/frontend/core/template.ts");
+  const answers = { status: 200 };
+  const [written, drawn] = [[], []];
+  const home = {
+    source: { request: async () => new Response(Uint8Array.from(given), answers), offerAgain: async () => {} },
+    writes: { digest: "abc", characters: ["a", "\\n", "c"], labels: ["a", "⏎", "c"] },
+    written: (text, count) => written.push([text, count]),
+  };
+  const room = document.createElement("div");
+  const writing = new m.Writing(() => {
+    write(room, ...writing.words(), writing.count ? writing.line("z") : null, writing.button());
+    drawn.push(room.textContent);
+  });
+  const until = async (isSo) => { while (!isSo()) await new Promise((done) => setTimeout(done, 5)); };
+"""
+
+
+def draws() -> list[int]:
+    """Return a file with three draws: a, a line break, c; their guesses are the vocabulary, two numbers each unused."""
+    order = np.float32([[0, 1, 2, 2, 2], [2, 1, 0, 0, 0], [2, 0, 1, 1, 1]])
+    shares = np.float32([[0.7, 0.2, 0.1, 0, 0], [0.9, 0.1, 0, 0, 0], [1, 0, 0, 0, 0]])
+    return list(save({"ids": np.float32([0, 1, 2]), "order": order, "probabilities": shares}))
+
+
+def test_characters_are_written_one_after_another_with_their_guesses(run: Run) -> None:
+    body = """
+      writing.show(home, "xyz");
+      writing.begin();
+      await until(() => written.length);
+      const [again] = [writing.count];
+      writing.show(home, "xyza⏎c");
+      return { drawn, written, again, left: writing.count, help: room.querySelector(".written").title };
+    """
+    found = run("walk/writing.ts", WRITING + body, draws())
+    assert found["drawn"] == [
+        "Stop",
+        "aThe model’s guesses after “z”:a 70 % ✓⏎ 20 %c 10 %Stop",
+        "a⏎The model’s guesses after “a”:c 90 %⏎ 10 % ✓Stop",
+        "a⏎cThe model’s guesses after “⏎”:c 100 % ✓Write on",
+    ]
+    assert found["written"] == [["a\nc", 3]]
+    assert (found["again"], found["left"], found["help"]) == (3, 0, "70 %")
+
+
+def test_what_is_written_is_kept_when_it_is_stopped_and_dropped_with_another_text(run: Run) -> None:
+    body = """
+      writing.show(home, "xyz");
+      writing.begin();
+      await until(() => writing.count === 1);
+      writing.end();
+      writing.show(home, "other");
+      writing.begin();
+      await until(() => writing.count === 1);
+      writing.show(home, "a third");
+      await new Promise((done) => setTimeout(done, 300));
+      const begun = writing.begin();
+      writing.end();
+      await begun;
+      return { written, count: writing.count, isOn: writing.isOn };
+    """
+    found = run("walk/writing.ts", WRITING + body, draws())
+    assert found == {"written": [["a", 1]], "count": 0, "isOn": False}
+
+
+def test_where_the_draws_do_not_come_it_is_said(run: Run) -> None:
+    body = """
+      writing.show(home, "xyz");
+      answers.status = 503;
+      await writing.begin();
+      const failed = drawn.at(-1);
+      answers.status = 200;
+      writing.begin();
+      await until(() => written.length);
+      return [failed, drawn.at(-1).includes("Nothing")];
+    """
+    found = run("walk/writing.ts", WRITING + body, draws())
+    assert found == ["Write on Nothing is written: the server answers with status 503.", False]
+
+
+def test_under_reduced_motion_nothing_is_written_one_after_another(still_page: Page, served: str) -> None:
+    body = """
+      writing.show(home, "xyz");
+      await writing.begin();
+      return [drawn.length, written];
+    """
+    assert imported(still_page, served, "walk/writing.ts", WRITING + body, draws()) == [2, [["a\nc", 3]]]
+
+
 def test_an_exported_sentence_has_its_words_and_arcs_where_they_stand(run: Run) -> None:
     body = """
       const { Pen } = await import("/frontend/pen/pen.ts");
-      const sentence = new m.Sentence({ pin() {}, open() {}, dim() {} });
+      const sentence = new m.Sentence({ pin() {}, open() {}, dim() {}, hide() {} });
       document.body.append(sentence.words);
       const word = (own, text, label) => `<div class="word ${own}"><span>${text}</span><small ${label}</small></div>`;
       sentence.words.innerHTML = `<style>.word { position: absolute; top: 10px; width: 60px; height: 40px }

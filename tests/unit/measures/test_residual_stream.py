@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from attnviz.measures.residual_stream import Lens, lens_of, logit_lens, residual_stream, states
+from attnviz.measures.residual_stream import Lens, lens_by_position, lens_of, logit_lens, residual_stream, states
 from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import TransformerConfig
@@ -138,12 +138,17 @@ def test_each_state_goes_through_the_models_own_norm_and_head(family: str, tmp_p
         torch.testing.assert_close(lens.of_last, likeliest, rtol=1e-4, atol=1e-6)
         assert lens.ranks[-1] == 0
         assert lens.ranks.tolist() == (wanted > likeliest[:, None]).sum(-1).tolist()
+        by_position = lens_by_position(trace, (row,))
+        assert by_position is not None
+        assert by_position[0].tolist() == [wanted.argmax(-1).tolist()]
+        torch.testing.assert_close(by_position[1][0], wanted.amax(-1), rtol=1e-4, atol=1e-6)
 
 
 def test_it_is_not_known_without_a_head_or_with_a_norm_of_another_kind(tmp_path: Path) -> None:
     assert logit_lens(load(str(save("gpt2", tmp_path / "gpt2"))).trace(TEXT), 0) is None
     llama = save_model(WITH_HEADS["llama"](), tmp_path / "llama", "llama")
     assert logit_lens(load(str(llama)).trace(TEXT), 0) is None
+    assert lens_by_position(load(str(llama)).trace(TEXT), (0,)) is None
 
 
 @pytest.mark.parametrize("norm", ["pre", "post"])

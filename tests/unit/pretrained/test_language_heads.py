@@ -71,6 +71,32 @@ def test_logits_and_probabilities_are_transformers(text: str, model: tuple[str, 
     torch.testing.assert_close(final, out.hidden_states[-1][0], rtol=1e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("text", [TEXT, MASKED])
+def test_the_guesses_are_transformers_likeliest_tokens(text: str, model: tuple[str, Path]) -> None:
+    family, folder = model
+    trace = load(str(folder)).trace(text)
+    probabilities = torch.softmax(theirs(family, folder, trace).logits[0].double(), -1)
+    guesses = read(write(document_of_layer(last_walk(trace)))).header.guesses
+    assert guesses == trace.guesses(trace.places[-1].kind)
+    mask = trace.vocabulary.masked
+    decodes = "decoder" in trace.kinds
+    assert [of.row for of in guesses] == [row for row, token in enumerate(trace.tokens.ids) if decodes or token == mask]
+    assert decodes or len(guesses) == (text == MASKED)
+    for of in guesses:
+        best = probabilities[of.row].topk(vocabulary.GUESSES)
+        labels = [trace.vocabulary.label(token) for token in best.indices.tolist()]
+        assert list(of.labels) == [label.lstrip("␣▁") or label for label in labels]
+        assert of.shares == pytest.approx(best.values.tolist(), rel=1e-4, abs=1e-7)
+
+
+def test_of_a_long_text_the_last_rows_have_guesses(model: tuple[str, Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    trace = load(str(model[1])).trace(TEXT)
+    kind = trace.places[-1].kind
+    monkeypatch.setattr(vocabulary, "CELLS", 2 * trace.vocabulary.size + 1)
+    rows = len(trace.tokens)
+    assert [of.row for of in trace.guesses(kind)] == ([rows - 2, rows - 1] if kind == "decoder" else [])
+
+
 def test_the_code_and_the_pictures_give_the_numbers(model: tuple[str, Path]) -> None:
     loaded = load(str(model[1]))
     trace = loaded.trace(MASKED)

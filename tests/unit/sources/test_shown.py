@@ -20,13 +20,14 @@ from attnviz.pretrained import ModelError, PretrainedModel, load, open_model
 from attnviz.settings import settings
 from attnviz.sources import PRETRAINED, SOURCES, TRAINED, Get, Names, Resources, Source
 from attnviz.sources.models import EVERY_MODEL, DirectResources, averages_of, open_by_name, source_of
-from attnviz.sources.shown import TRANSFORMER_SOURCES, ShownHead, ShownPart, of_model, shown, shown_part
+from attnviz.sources.shown import TRANSFORMER_SOURCES, ShownHead, ShownPart, hide_word, of_model, shown, shown_part
 from attnviz.tokens import NoTokensError, WordTokenizer
 from attnviz.toy.block import Toy
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.model import Description
 from tests.app.compare import notice, picture
 from tests.app.pages import SETTINGS_OPEN, boxes, messages, open_page
+from tests.unit.bert.test_blank import saved
 from tests.unit.families import BART, save
 from tests.unit.pretrained.architectures import tokenizer
 
@@ -167,6 +168,39 @@ def test_a_second_text_is_for_models_alone_and_spaces_are_none() -> None:
     assert seen(source="pretrained", text="the cat", pair=" a dog ").pair == "a dog"
     assert seen(source="pretrained", text="the cat", pair="  ").pair is None
     assert seen(text="the cat", pair="a dog").pair is None
+
+
+@pytest.mark.parametrize(
+    ("family", "label", "masked", "word"),
+    [
+        ("bert", "cat", "The [MASK] tokenizers sat.", "cat"),
+        ("bert", "##izer", "The cat [MASK][MASK][MASK] sat.", "tokenizers"),
+        ("bert", "token", "The cat [MASK][MASK][MASK] sat.", "tokenizers"),
+        ("bert", ".", "The cat tokenizers sat[MASK]", "."),
+        ("roberta", "␣cat", "The <mask> tokenizers sat.", "cat"),
+    ],
+)
+def test_a_word_is_hidden_with_all_its_pieces_and_the_others_stay_where_they_are(
+    family: str, label: str, masked: str, word: str, tmp_path: Path
+) -> None:
+    here = of_model(PRETRAINED, load(str(saved(family, tmp_path))), lambda name: KEYS[name].default)
+    here = replace(here, text="The cat tokenizers sat.")
+    tokens = here.tokens()
+    hidden = hide_word(here, tokens.labels.index(label))
+    assert (hidden.text, hidden.notes) == (masked, ())
+    assert hidden.hidden is not None
+    assert hidden.hidden.word == word
+    covered = [row for row, text in enumerate(hidden.tokens().pieces) if text.strip() in ("[MASK]", "<mask>")]
+    assert covered[0] == hidden.hidden.row
+    kept = [row for row in range(len(tokens)) if row not in covered]
+    assert [tokens.ids[row] for row in kept] == [hidden.tokens().ids[row] for row in kept]
+
+
+def test_a_word_of_the_second_text_is_hidden_there(tmp_path: Path) -> None:
+    here = of_model(PRETRAINED, load(str(saved("bert", tmp_path))), lambda name: KEYS[name].default)
+    here = replace(here, text="A cat.", pair="A cat sat.")
+    hidden = hide_word(here, here.tokens().labels.index("sat"))
+    assert (hidden.text, hidden.pair) == ("A cat.", "A cat [MASK].")
 
 
 def test_another_head_is_one_that_the_model_has() -> None:

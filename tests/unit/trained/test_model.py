@@ -12,12 +12,16 @@ from torch.nn import functional
 from attnviz import trained
 from attnviz.pretrained import ModelError
 from attnviz.steps import names_at, steps_of
-from attnviz.tokens import NoTokensError
+from attnviz.tokens import NoTokensError, WordTokenizer
+from attnviz.tokens.value import label_of
+from attnviz.toy.config import TransformerConfig
 from attnviz.toy.language.config import BigramConfig, GRUConfig, ModelConfig, TokenConfig
 from attnviz.toy.language.model import NO_RESIDUAL
+from attnviz.toy.transformer import trace_transformer
 from attnviz.trained.card import Card, Corpus, FoundHead
 from attnviz.trained.files import Saved
 from attnviz.trained.model import NO_ATTENTION, TrainedModel, about, examples, heads
+from attnviz.trained.shipped import opening
 from attnviz.training.plan import Plan, build
 from attnviz.training.settings import TrainingSettings
 from attnviz.training.tasks import TASKS
@@ -243,7 +247,7 @@ def test_the_heads_that_do_a_task_are_named_in_its_order() -> None:
     last = task.patterns[-1].name
     few = replace(saved, card=replace(saved.card, heads={last: found[last]}))
     assert [one[2] for one in heads(TrainedModel("mine", few, ""))] == [len(task.patterns) - 1]
-    assert heads(model(GPT)) == ()
+    assert heads(model(GPT)) == ()  # no head with a clear pattern
     assert examples(model(GPT))[0].startswith("To be") and examples(TrainedModel("mine", saved, "")) == task.examples
 
 
@@ -277,3 +281,41 @@ def test_of_a_task_with_answers_of_its_own_the_outputs_are_these() -> None:
     ids, source = torch.tensor([[1, 2]]), torch.tensor([[3, 4, 5]])
     assert torch.equal(both.logits(ids, source), both.module(ids, source))
     assert (model(GRUConfig(10, 5, width=4)).block_size, model(BigramConfig(10)).block_size) == (5, 1)
+
+
+def test_the_guesses_are_the_likeliest_next_characters() -> None:
+    chargpt = trained.load("chargpt")
+    trace = chargpt.trace("ROMEO:")
+    shares = chargpt.logits(torch.tensor(trace.tokens.ids)).softmax(-1)
+    guesses = trace.walk(0, 0).guess()
+    assert [of.row for of in guesses] == list(range(6))
+    for of in guesses:
+        best = shares[of.row].topk(5)
+        assert of.shares == pytest.approx(best.values.tolist(), abs=1e-5)
+        assert of.labels == tuple(label_of(chargpt.labels[token]) for token in best.indices.tolist())
+    assert guesses[3].labels[0] == "O"  # after "ROME"
+    assert trace.walk(1, 2).guess() is guesses  # computed once for all layers
+
+
+def test_an_encoder_of_a_task_and_weights_that_learned_nothing_make_no_guesses() -> None:
+    tagging = trained.load("tagging")
+    assert tagging.trace(examples(tagging)[0]).guesses("encoder") == ()
+    toy = trace_transformer(WordTokenizer().tokenize("a cat"), None, TransformerConfig(architecture="decoder"))
+    assert toy.vocabulary is not None
+    assert toy.guesses("decoder") == ()
+
+
+def test_the_character_gpt_opens_on_the_head_that_looks_at_the_character_before_most() -> None:
+    chargpt = trained.load("chargpt")
+    text = examples(chargpt)[0]
+    trace = chargpt.trace(text)
+    by_head = {
+        (layer, head): float(trace.attentions(layer)[head].diagonal(-1).mean())
+        for layer in range(5)
+        for head in range(5)
+    }
+    layer, head = max(by_head, key=by_head.__getitem__)
+    assert by_head[layer, head] > 0.9
+    said = f"Layer {layer}, head {head}: looks at the character before ({by_head[layer, head]:.2f})"
+    assert heads(chargpt) == ((said, "decoder", layer, head),)
+    assert opening("chargpt") == {"text": text, "kind": "decoder", "layer": layer, "head": head, "block": layer}

@@ -181,7 +181,7 @@ def test_a_model_opens_with_its_first_example_and_the_head_of_its_last_pattern(n
     place = model.trace(view["text"]).places[view["block"]]
     assert (place.kind, place.layer) == (view["kind"], view["layer"])
     if task is None:
-        assert (view["layer"], view["head"], view["text"]) == (0, 0, "To be, or not to be: ")
+        assert (view["layer"], view["head"], view["text"]) == (0, 2, "To be, or not to be: ")
         return
     named = model.card.heads[task.patterns[-1].name]
     assert view["text"] == task.examples[0]

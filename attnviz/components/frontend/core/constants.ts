@@ -214,7 +214,7 @@ export const THUMBNAIL = 48;
 export const BROAD_ENTROPY = 0.85;
 
 /** The only one that is read. */
-export const DOCUMENT_VERSION = 5;
+export const DOCUMENT_VERSION = 6;
 
 /** The head that stands for the rollout up to a layer. */
 export const ROLLOUT = -1;

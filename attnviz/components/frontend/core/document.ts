@@ -98,6 +98,13 @@ export interface StepText {
   can_be_stretched: boolean;
   picture: PictureSpec | null;
 }
+/** The tokens that the model expects at a masked row, or after a row of a decoder, the likeliest first. */
+export interface RowGuesses {
+  row: number;
+  labels: string[];
+  /** their probabilities */
+  shares: number[];
+}
 /** An array that is not in the file. */
 export type Reference = { digest: string; dtype: string; shape: number[] };
 export interface Header {
@@ -118,6 +125,8 @@ export interface Header {
   /** the matrix that it is filled into: after the scaling, or before it */
   mask_fills: "scaled" | "scores";
   steps: StepText[];
+  /** in the order of the rows; none where the model names no tokens */
+  guesses: RowGuesses[];
   /** by the name of the array */
   references: Record<string, Reference>;
   /**

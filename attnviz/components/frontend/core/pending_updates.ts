@@ -60,6 +60,14 @@ export class PendingUpdates<Values extends object> {
     return true;
   }
 
+  /** Sends values at once, also where they are the same as the last time: what is asked for once more. */
+  sendAgain(values: Partial<Values>) {
+    const names = Object.keys(values);
+    const others = Object.entries(this.values).filter(([name]) => !names.includes(name));
+    this.values = Object.fromEntries(others) as Values;
+    this.set(values);
+  }
+
   /** Sends what has not been sent; returns whether there was anything. */
   flush() {
     const has = this.hasUnsent();

@@ -96,7 +96,7 @@ function sceneOf(walk: Walk, slide: Slide, part: Part, looks: Looks): Scene {
 
 /** Draws the sentence with a part of its arcs, each such picture once. */
 function sentenceImages(walk: Walk, slide: Slide, { matrices, pair, theme }: Looks) {
-  const sentence = new Sentence({ pin() {}, open() {}, dim() {} });
+  const sentence = new Sentence({ pin() {}, open() {}, dim() {}, hide() {} });
   const place = element("div", { style: slide.place.style.cssText }, sentence.root);
   walk.element.append(place);
   sentence.show(matrices, pair.q, walk.store.values.dim);

@@ -1,11 +1,12 @@
-// What a newcomer reads above the picture: what this is, and three ways to begin. It goes away once one is used or
-// anything is changed, and comes back by an entry of the menu "More".
+// What a newcomer reads above the picture: what this is, the models to begin with, and three ways to begin. It goes
+// away once a way is used or anything is changed, and comes back by an entry of the menu "More".
 
 import { element } from "../core/dom.ts";
 import { pageLinks, TEXT_FIELD } from "../core/streamlit.ts";
+import { template, write } from "../core/template.ts";
 import type { Walk } from "../walk/walk.ts";
 
-const SAYS = "shows what attention computes in a real BERT, down to the last number.";
+const SAYS = "shows what attention computes, down to the last number, in";
 
 export class Opening {
   section: HTMLElement;
@@ -13,14 +14,19 @@ export class Opening {
     this.show(Boolean(this.section.hidden)),
   );
 
-  /** @param walk below it */
-  constructor(walk: Walk, { server }: { server: string }) {
+  says = element("p");
+  models = element("div", { class: "models", role: "group", "aria-label": "Models to begin with" });
+  open;
+
+  /** @param walk below it; `open` opens a first view by its name */
+  constructor(walk: Walk, { server, open }: { server: string; open: (name: string) => void }) {
+    this.open = open;
     const lesson = element("a", { href: `${server}/lessons`, class: "door" }, "Start a lesson");
     lesson.addEventListener("click", (event) => this.visit(event, lesson));
     this.section = element(
       "section",
       { class: "opening", "aria-label": "What this is", hidden: true },
-      element("p", {}, element("b", {}, "attnviz"), ` ${SAYS}`),
+      this.says,
       element(
         "div",
         { class: "doors", role: "group", "aria-label": "Ways to begin" },
@@ -28,14 +34,29 @@ export class Opening {
           this.show(false);
           walk.playing.start();
         }),
-        door("Your own sentence", () => this.write()),
+        door("Your own sentence", () => this.type()),
         lesson,
         button("✕", "Close", "close", () => this.show(false)),
       ),
+      this.models,
     );
     walk.element.before(this.section);
     walk.stepper.add(this.help);
     this.show(false);
+  }
+
+  /** Says what computes the attention on the page, and offers the other models to begin with. */
+  offer(first: FirstView[]) {
+    const { says } = first.find(({ shown }) => shown) ?? first[0] ?? { says: "a model" };
+    write(this.says, template("b", {}, "attnviz"), ` ${SAYS} ${says}.`);
+    const choices = first.map(({ name, title, shown }) =>
+      template(
+        "button",
+        { key: name, type: "button", "aria-pressed": String(shown), onclick: () => shown || this.open(name) },
+        title,
+      ),
+    );
+    write(this.models, ...(first.length > 1 ? choices : []));
   }
 
   show(isShown: boolean) {
@@ -44,7 +65,7 @@ export class Opening {
   }
 
   /** Puts the cursor into the text field. */
-  write() {
+  type() {
     this.show(false);
     const field = document.querySelector<HTMLTextAreaElement>(TEXT_FIELD);
     field?.focus();

@@ -7,6 +7,7 @@ import { PendingUpdates } from "../core/pending_updates.ts";
 import { beforeOthers } from "../core/waiting.ts";
 import { Walk } from "../walk/walk.ts";
 import { hasNoKey, valuesIn, withoutValues, withValues } from "./address.ts";
+import type { Values } from "./address.ts";
 import { Opening } from "./opening.ts";
 import { loadPlotly } from "./plotly.ts";
 import { TEXT_FIELD } from "../core/streamlit.ts";
@@ -21,10 +22,12 @@ class WalkComponent {
   isOpening: boolean | null = false; // whether the server's view is the one that the app opens on
   isLink = false; // whether the view is the one of a link that was just opened
   asks = false; // whether a lesson asks for the row that is covered
+  /** the position of the word that is hidden in the documents */
+  hiddenAt: number | null = null;
   writing: number | undefined;
   /** the rest of the addresses that were written here, which the server may not know */
   rest: string | null = null;
-  updates: PendingUpdates<Partial<WalkValues>>;
+  updates: PendingUpdates<Partial<WalkValues> & WalkRequests>;
   home: Home;
   walk: Walk;
   /** null on a page without a text for newcomers */
@@ -33,7 +36,7 @@ class WalkComponent {
 
   constructor(root: ShadowRoot, host: Host) {
     this.host = host;
-    this.updates = new PendingUpdates(host, {} as Partial<WalkValues>);
+    this.updates = new PendingUpdates(host, {} as Partial<WalkValues> & WalkRequests);
     this.home = {
       keyboard: null, // the page's shortcuts come as events
       source: this.updates.source,
@@ -41,6 +44,7 @@ class WalkComponent {
       changed: (values) => this.changed(values),
       revealed: () => this.answered(),
       plays: () => this.opening?.show(false),
+      written: (text, count) => this.append(text, count),
     };
     this.walk = new Walk(root, this.home);
     const { signal } = this.ends;
@@ -62,9 +66,7 @@ class WalkComponent {
   answered() {
     if (!this.asks) return;
     this.walk.choose({ predict: false });
-    clearTimeout(this.writing);
-    this.write();
-    this.updates.flush();
+    this.send();
   }
 
   /** What the user has chosen. */
@@ -73,17 +75,33 @@ class WalkComponent {
     this.updates.set(values, Infinity);
     clearTimeout(this.writing);
     this.writing = setTimeout(() => this.write(), BURST);
+    if ("blank_at" in values) this.send(); // the server has the numbers of another text
+  }
+
+  /** Has the page add characters to the text, whose last one is then chosen. @param count how many */
+  append(text: string, count: number) {
+    const rows = this.walk.store.document?.header.query.labels.length ?? 0;
+    this.updates.set({ q: rows + count - 1, k: null }, Infinity);
+    this.updates.sendAgain({ written: text });
+  }
+
+  /** Writes what is chosen into the address, and sends it. */
+  send() {
+    clearTimeout(this.writing);
+    this.write();
+    this.updates.flush();
   }
 
   /** Makes what a newcomer reads above the walk. */
   greet() {
-    this.opening ??= new Opening(this.walk, { server: this.host.server });
+    const open = (opens: string) => this.updates.sendAgain({ opens });
+    this.opening ??= new Opening(this.walk, { server: this.host.server, open });
   }
 
   /** Writes what is chosen into the address. */
   write() {
     const { search, pathname, hash } = window.location;
-    const query = withValues(search, this.updates.values, this.link);
+    const query = withValues(search, this.updates.values as Values, this.link);
     this.rest = withoutValues(search, this.link);
     if (query !== search.slice(1)) window.history.pushState({}, "", `${pathname}${query && `?${query}`}${hash}`);
   }
@@ -94,7 +112,7 @@ class WalkComponent {
     const { search } = window.location;
     if (withoutValues(search, this.link) !== this.rest) return;
     const values = valuesIn(search, this.link) as Partial<WalkValues>;
-    if (!this.documents[values.layer ?? 0]) return;
+    if (!this.documents[values.layer ?? 0] || values.blank_at !== this.hiddenAt) return;
     this.updates.receive(values);
     this.walk.show(values);
     this.opening?.show(hasNoKey(search, this.link));
@@ -112,6 +130,7 @@ class WalkComponent {
     const held = isSame ? this.walk.playing.hold() : null; // what it shows is the user's choice
     const isOther = header.opening !== this.isOpening || !isSame;
     if (header.opening !== null) this.greet();
+    this.opening?.offer(header.first);
     if (isOther) this.opening?.show(header.opening === true);
     this.isOpening = header.opening;
     this.isLink = header.linked;
@@ -119,6 +138,10 @@ class WalkComponent {
     this.updates.receive(values, acknowledged);
     this.updates.answer();
     this.updates.flush(); // or this answer's address, which is older, would stay
+    this.hiddenAt = values.blank_at;
+    const { hides, hidden, writes } = header;
+    const answer = header.answer && `${this.host.server}/${header.answer}`;
+    Object.assign(this.home, { hides, hidden, writes, answer, caveat: header.caveat });
     Object.assign(this.home, { layers, onlyLayer, drawings, plotly: () => loadPlotly(this.host.server + plotly) });
     this.home.documents = documents;
     this.walk.setLecture(lecture);

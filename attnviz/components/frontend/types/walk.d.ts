@@ -22,6 +22,38 @@ interface WalkValues extends Pair {
   why: boolean;
   /** Whether the walk begins to play itself where a link opens it. */
   play: boolean;
+  /** The position of the word that is hidden from the model; null where none is. */
+  blank_at: number | null;
+}
+/** A word that is hidden from the model: the row of its mask. */
+interface HiddenWord {
+  row: number;
+  word: string;
+}
+/** What the user asks of the page besides the values of a link. */
+interface WalkRequests {
+  /** The name of a first view to open. */
+  opens?: string;
+  /** Characters to be added to the text. */
+  written?: string;
+}
+/** A view that the app offers to begin with. */
+interface FirstView {
+  name: string;
+  title: string;
+  /** What computes its attention. */
+  says: string;
+  /** Whether it is the view on the page. */
+  shown: boolean;
+}
+/** What a model writes after the text: attnviz/ui/step_by_step.py describes it. */
+interface WriteOn {
+  /** Of the draws: `ids`, and of the likeliest characters `order` and `probabilities`. */
+  digest: string;
+  /** The vocabulary, by id. */
+  characters: string[];
+  /** The same as they are shown. */
+  labels: string[];
 }
 /** What a score is the sum of, by parts of X: attnviz/measures/score_parts.py makes it. */
 interface ScoreParts {
@@ -58,6 +90,18 @@ interface Home {
   drawings?: Option[];
   /** Loads plotly.js, where the drawing "chart" is offered. */
   plotly?(): Promise<Plotly>;
+  /** Whether a word can be hidden from the model, which then guesses it. */
+  hides?: boolean;
+  /** The word that is hidden; null where none is. */
+  hidden?: HiddenWord | null;
+  /** What the model writes after the text; null where it writes none. */
+  writes?: WriteOn | null;
+  /** The address of the model's last step, which shows its answer; "" where it has none. */
+  answer?: string;
+  /** What is said of the model's guesses; "" where nothing is. */
+  caveat?: string;
+  /** Is called with what the model has written, to be added to the text. @param row the last one then */
+  written?(text: string, row: number): void;
   /** What the layer is called where there is no choice of one. */
   onlyLayer?: string;
   /**
@@ -82,6 +126,15 @@ interface WalkHeader {
   linked: boolean;
   /** Whether a lesson asks for the row that is covered. */
   asks: boolean;
+  /** Whether the model guesses a word that is hidden from it. */
+  hides: boolean;
+  /** The word that is hidden in the documents. */
+  hidden: HiddenWord | null;
+  writes: WriteOn | null;
+  answer: string;
+  caveat: string;
+  /** The views to begin with; none on a page without them. */
+  first: FirstView[];
   /** The whole model, on the page that shows one; the document of attention n is `documents[n]`. */
   model: ModelDiagram | null;
   link: LinkKeys;

@@ -6,6 +6,8 @@ import { INK } from "../core/colours.ts";
 import { element, perFrame } from "../core/dom.ts";
 import { share } from "../core/format.ts";
 import { template, write } from "../core/template.ts";
+import { arch, downward, loop } from "./arcs.ts";
+import { guessesOf, hidingOf } from "./guesses.ts";
 import {
   findingOf,
   isJoined,
@@ -17,12 +19,15 @@ import {
   wordOf,
   writtenOut,
 } from "./row_words.ts";
+import { Writing } from "./writing.ts";
 import type { AttentionRow } from "../core/attention.ts";
-import type { Axis } from "../core/document.ts";
+import type { Axis, Header } from "../core/document.ts";
 import { forPointer } from "../core/touch.ts";
 import type { Pen } from "../pen/pen.ts";
 import type { HeadMatrices } from "./matrices.ts";
 import type { Template } from "../core/template.ts";
+import type { Place } from "./arcs.ts";
+import type { Hiding } from "./guesses.ts";
 import type { Rows } from "./row_words.ts";
 
 const HINT = "Point at a word to see what it looks at; a click keeps it.";
@@ -40,8 +45,6 @@ const SIZES: [number, string][] = [
   [40, "small"],
   [120, "smallest"],
 ];
-const RISE = { least: 16, part: 0.16 }; // px: of an arc above its words, and of their distance
-const LOOP = { half: 9, wide: 15, high: 26 }; // px: the arc of a word to itself
 
 export interface StandingWord {
   /** its number among the rows; null in a second line, which has only columns */
@@ -56,19 +59,20 @@ export interface StandingWord {
   share: number;
 }
 
-/** Where a word stands inside of all words, in px */
-interface Place {
-  /** its middle */
-  x: number;
-  top: number;
-  bottom: number;
-  /** the lower end of its share, or of the word where no share is written */
-  foot: number;
-}
-
 interface Arc {
   path: string;
   weight: number;
+}
+
+export interface SentenceActs {
+  /** a row is kept */
+  pin: (row: number) => void;
+  /** the whole matrix is asked for */
+  open: (row: number) => void;
+  /** added tokens are dimmed, or no longer */
+  dim: (isDimmed: boolean) => void;
+  /** a word is hidden from the model; null: the hidden one is shown again */
+  hide: (row: number | null) => void;
 }
 
 export class Sentence {
@@ -89,6 +93,11 @@ export class Sentence {
   hovered: number | null = null;
   isOpen = false;
   isDimmed = false;
+  hiding: Hiding = {};
+  writing: Writing = new Writing(() => {
+    this.draw();
+    this.place();
+  });
   /** how much of the arcs is drawn, those of the largest shares first */
   grown = 1;
   choose;
@@ -102,8 +111,8 @@ export class Sentence {
   /** With the next frame: the words of a long text take long to lay out, and the frame does that anyway. */
   placing: FrameTask = perFrame(() => this.place());
 
-  /** @param does pin: a row is kept; open: the whole matrix is asked for; dim: added tokens are dimmed, or no longer */
-  constructor(does: { pin: (row: number) => void; open: (row: number) => void; dim: (isDimmed: boolean) => void }) {
+  /** @param does what the user asks for */
+  constructor(does: SentenceActs) {
     this.choose = does;
     this.words.addEventListener("pointerover", ({ target, pointerType }) => {
       if (pointerType === "mouse") this.point(rowAt(target));
@@ -127,8 +136,10 @@ export class Sentence {
   /**
    * @param pinned the row that is kept; null: the one that looks at another word most
    * @param isDimmed whether the tokens that the tokenizer has added are dimmed
+   * @param home what the page offers besides
    */
-  show(matrices: HeadMatrices, pinned: number | null, isDimmed = false) {
+  show(matrices: HeadMatrices, pinned: number | null, isDimmed = false, home: Home | null = null) {
+    if (home) this.writing.show(home, matrices.document.header.query.text);
     if (matrices !== this.matrices) {
       this.hovered = null; // another text may have fewer words
       this.written.clear();
@@ -140,7 +151,7 @@ export class Sentence {
       this.said = isShort ? query.labels.map((_, n) => saidOf(rows.row(n).weights, query, key, n)) : [];
     }
     this.matrices = matrices;
-    [this.pinned, this.isDimmed] = [pinned, isDimmed];
+    [this.pinned, this.isDimmed, this.hiding] = [pinned, isDimmed, home ?? {}];
     this.draw();
     this.placing();
   }
@@ -173,6 +184,7 @@ export class Sentence {
   clear(why = "") {
     [this.matrices, this.attention, this.hovered] = [null, null, null];
     this.written.clear();
+    this.writing.reset();
     this.later.cancel();
     this.placing.cancel();
     write(this.root, template("p", { class: "finding" }, why));
@@ -199,7 +211,8 @@ export class Sentence {
     const { query, key } = matrices.document.header;
     if (row >= query.labels.length) return;
     const numbers = attention.row(row);
-    const size = SIZES.findLast(([least]) => query.labels.length >= least)?.[1] ?? "";
+    const count = query.labels.length + this.writing.count;
+    const size = SIZES.findLast(([least]) => count >= least)?.[1] ?? "";
     this.words.dataset.size = size;
     this.words.classList.toggle("dimmed", this.isDimmed);
     const line = (axis: Axis, side: "query" | "key" | "both") =>
@@ -207,6 +220,7 @@ export class Sentence {
         "p",
         { key: side, class: `line ${side}`, dir: isRightToLeft(axis) ? "rtl" : "ltr" },
         ...axis.labels.map((_, n) => this.word(axis, n, { side, row, weights: numbers.weights })),
+        ...(side === "both" ? this.writing.words() : []),
       );
     const lines = key === query ? [line(query, "both")] : [line(query, "query"), line(key, "key")];
     write(this.words, this.arcs, ...lines);
@@ -215,7 +229,8 @@ export class Sentence {
       template("p", { class: "finding" }, ...findingOf(matrices, row, numbers)),
       template("p", { class: "hint" }, forPointer(HINT)),
       this.words,
-      template("div", { class: "asks" }, this.question(numbers), this.added(numbers.weights)),
+      this.answer(matrices.document.header),
+      template("div", { class: "asks" }, ...this.asks(numbers)),
       this.isOpen && !numbers.allHidden ? writtenOut(matrices, numbers, () => this.choose.open(row)) : null,
     );
   }
@@ -226,12 +241,16 @@ export class Sentence {
     this.spaceShares();
   }
 
-  /** Hides the shares that would stand in a larger one. */
+  /** Hides the shares that would stand in a larger one, and moves those inside that would stand out at the edge. */
   spaceShares() {
     const shares = [...this.words.querySelectorAll<HTMLElement>(".share")];
     shares.sort((a, b) => Number(b.dataset.share) - Number(a.dataset.share));
+    const { left } = this.words.getBoundingClientRect();
     const kept: DOMRect[] = [];
     for (const label of shares) {
+      if (label.style.translate) label.style.translate = "";
+      const out = left - label.getBoundingClientRect().left;
+      if (out > 0) label.style.translate = `calc(-50% + ${out}px)`;
       const box = label.getBoundingClientRect();
       const isFree = kept.every((one) => apart(one, box));
       label.style.visibility = isFree ? "" : "hidden";
@@ -310,6 +329,20 @@ export class Sentence {
         names.length > 1 ? "Dim them" : "Dim it",
       ),
     );
+  }
+
+  /** What the model expects: of the last character that it has written, else of the row. */
+  answer(header: Header) {
+    const { query } = header;
+    if (this.writing.count) return this.writing.line(wordOf(query, query.labels.length - 1));
+    return guessesOf(header, this.row, this.hiding.hidden?.word, this.hiding.caveat);
+  }
+
+  /** What can be asked for below the words. */
+  asks(numbers: AttentionRow) {
+    const { header } = (this.matrices as HeadMatrices).document;
+    const hiding = hidingOf(header, this.pinned, this.hiding, this.choose.hide);
+    return [this.question(numbers), this.writing.button(), hiding, this.added(numbers.weights)];
   }
 
   question({ weights, allHidden }: AttentionRow) {
@@ -446,27 +479,8 @@ export function standing(words: HTMLElement): StandingWord[] {
 const widthOf = (weight: number) => Number((1 + 6 * weight).toFixed(2));
 const inkOf = (weight: number) => Number((0.25 + 0.65 * weight).toFixed(2));
 
-const rounded = (...numbers: number[]) => numbers.map((x) => Number(x.toFixed(1))).join(" ");
 const apart = (a: DOMRect, b: DOMRect) =>
   a.right <= b.left || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top;
-
-/** From the top of a word to the top of another on its line. @param room above the line */
-function arch(from: Place, to: Place, room: number) {
-  const rise = Math.min(room, RISE.least + RISE.part * Math.abs(to.x - from.x));
-  const top = Math.min(from.top, to.top) - (4 / 3) * rise; // a curve rises to three quarters of its control points
-  return `M ${rounded(from.x, from.top)} C ${rounded(from.x, top, to.x, top, to.x, to.top)}`;
-}
-
-/** From the foot of a word, or of its share, to the top of a word below it. */
-function downward(from: Place, to: Place) {
-  const half = (from.foot + to.top) / 2;
-  return `M ${rounded(from.x, from.foot)} C ${rounded(from.x, half, to.x, half, to.x, to.top)}`;
-}
-
-function loop({ x, top }: Place) {
-  const { half, wide, high } = LOOP;
-  return `M ${rounded(x - half, top)} C ${rounded(x - wide, top - high, x + wide, top - high, x + half, top)}`;
-}
 
 function rowAt(target: EventTarget | null) {
   const word = target instanceof Element ? target.closest<HTMLElement>("[data-row]") : null;

@@ -4,7 +4,7 @@ import { matricesOf } from "./matrices.ts";
 
 const FIRST: WalkValues = {
   ...{ step: "tokens", layer: 0, head: 0, q: null, k: null, drawing: "stage" },
-  ...{ predict: false, stretch: "0", limit: null, focus: "", dim: false, why: false, play: false },
+  ...{ predict: false, stretch: "0", limit: null, focus: "", dim: false, why: false, play: false, blank_at: null },
 };
 
 /** called with the names of what is new; "document" is one */

@@ -2,6 +2,7 @@
 // is painted at once; the page that it stands in (Home in types/walk.d.ts) is notified afterwards.
 
 import { Coming } from "./coming.ts";
+import { write } from "../core/template.ts";
 import { factorsOf, firstGuess, noFocus, offered, written } from "./choices.ts";
 import { setTheme } from "../core/colours.ts";
 import { onDensity } from "../core/density.ts";
@@ -12,6 +13,7 @@ import { NOTHING, samePin } from "../core/pin.ts";
 import { Inspector } from "../inspector/inspector.ts";
 import { inspected } from "../inspector/ways.ts";
 import { Drawing } from "./drawing.ts";
+import { endOf } from "./guesses.ts";
 import { actOf } from "./keys.ts";
 import { LargestGap } from "../inspector/largest_gap.ts";
 import { arrayName, documentName, Loading, scoreName } from "./loading.ts";
@@ -51,8 +53,11 @@ export class Walk {
     pin: (q) => this.choose({ q: q === this.store.values.q ? null : q, k: null }),
     open: (q) => this.choose({ step: "weights", q, k: null }),
     dim: (dim) => this.choose({ dim }),
+    hide: (row) => this.choose(row === null ? { blank_at: null } : { blank_at: row, q: row, k: null }),
   });
   note = element("p", { class: "note", role: "status" });
+  /** the model's answer, at the last step */
+  end = element("div");
   top: HTMLDivElement;
   picture: HTMLDivElement;
   guessLine: GuessLine = new GuessLine(() => this.reveal("row"));
@@ -76,7 +81,7 @@ export class Walk {
     this.store.listener = (changed) => this.draw(changed);
     this.loading = new Loading(home, () => this.load());
     [this.top, this.picture] = ["top", "picture"].map((name) => element("div", { class: name }));
-    this.beside = element("div", { class: "beside" }, this.notice.root);
+    this.beside = element("div", { class: "beside" }, this.notice.root, this.end);
     const parts = [
       this.top,
       this.formula.root,
@@ -223,6 +228,7 @@ export class Walk {
       this.drawing.setPin({ q: values.q, k: values.k });
       if (this.isFirst) this.showSentence(document);
       this.sayNotice();
+      this.sayEnd(document);
       this.inspect(document);
       return;
     }
@@ -262,6 +268,7 @@ export class Walk {
     this.formula.root.hidden = isTokens;
     this.formula.show(isTokens ? "" : formula);
     this.sayNotice();
+    this.sayEnd(document);
     this.gap.show(this.store.matrices, step.picture);
     this.listing.show(`The same in ${isTokens ? "Python" : "PyTorch"}`, ofHead(step.code, own));
     if (isTokens) {
@@ -307,7 +314,7 @@ export class Walk {
     else if (missing.length) {
       this.lack(document, missing, "What words look at can't be shown", false);
       sentence.clear();
-    } else sentence.show(matrices, values.q, values.dim);
+    } else sentence.show(matrices, values.q, values.dim, this.home);
     this.loading.later(document, values.head);
   }
 
@@ -321,6 +328,12 @@ export class Walk {
     const fact = pinnedFact(matrices, step, values) ?? ofHead(step.fact, own);
     const advice = values.stretch === "1" ? "" : ofHead(step.advice, own);
     this.notice.show(ofHead(step.notice, own), isSilent ? [] : [fact, advice]);
+  }
+
+  /** Says at the last step what the model answers. */
+  sayEnd({ header }: WalkDocument) {
+    const { step, values } = this.store;
+    write(this.end, step === header.steps.at(-1) ? endOf(header, values.q, this.home) : null);
   }
 
   /** A row is covered, guessed or revealed. */

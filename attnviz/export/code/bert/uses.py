@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from attnviz.bert.ablation import Head
 from attnviz.bert.search import built_in as reference
 from attnviz.export.code.cells import literals
-from attnviz.export.code.pretrained import load_lines, name_lines
+from attnviz.export.code.pretrained import TOKENIZER_LINE, load_lines, masked_lines, name_lines
 from attnviz.export.csv_files import PROTECTED
 from attnviz.pretrained import BUILT_IN
 from attnviz.training.plan import Plan
@@ -38,7 +38,11 @@ print(tokenizer.decode(ids[0], skip_special_tokens=True))
 def blank_script(name: str, ids: Sequence[int], mask: int, *, kept: int) -> str:
     """Return the script for a model by its name and for its input ids, which have the id `mask` in each blank."""
     return BLANK.format(
-        model=name_lines(name), load=load_lines("AutoModelForMaskedLM"), ids=literals(list(ids)), mask=mask, kept=kept
+        model=name_lines(name),
+        load=f"{TOKENIZER_LINE}\n{masked_lines(name)}",
+        ids=literals(list(ids)),
+        mask=mask,
+        kept=kept,
     )
 
 

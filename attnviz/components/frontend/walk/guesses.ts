@@ -1,0 +1,113 @@
+// The model's answer below the sentence: the tokens that it expects in the place of a mask, or after a row.
+
+import { quoted, share } from "../core/format.ts";
+import { span, template } from "../core/template.ts";
+import type { Header, RowGuesses } from "../core/document.ts";
+import type { Child } from "../core/template.ts";
+import { wordOf } from "./row_words.ts";
+
+const MOST = 3; // masks whose guesses are listed
+const LEAST = 0.001; // of all: a less likely token is named only if none is more likely
+
+/**
+ * The guesses for the row that is shown; of an encoder, for its masks.
+ * @param word the word that is hidden, or ""
+ * @param caveat what is said of them, or ""
+ */
+export function guessesOf(header: Header, row: number, word = "", caveat = "") {
+  const { attention, guesses } = header;
+  const own = guesses.filter((of) => of.row === row);
+  const shown = attention === "encoder" && !own.length ? guesses.slice(0, MOST) : own;
+  const lines = shown.map((of) => lineOf(header, of, attention === "encoder" ? word : nextOf(header, of.row)));
+  if (!lines.length) return null;
+  return template("div", { class: "answer" }, ...lines, caveat && template("p", { class: "caveat" }, caveat));
+}
+
+/** The token that follows a row in the text, as guesses name it; "" after the last one. */
+const nextOf = ({ query }: Header, row: number) => (query.labels[row + 1] ?? "").replace(/^[␣▁](?=.)/, "");
+
+/**
+ * The guesses of a row as a line.
+ * @param truth the token that stands there, or ""
+ */
+function lineOf({ attention, query, guesses }: Header, { row, labels, shares }: RowGuesses, truth: string) {
+  const isMask = attention === "encoder";
+  const name = span("query", isMask ? wordOf(query, row) : quoted(wordOf(query, row)));
+  const place = isMask && guesses.length > 1 ? ` (position ${row})` : "";
+  const says = [`The model’s guesses ${isMask ? "for" : "after"} `, name, `${place}:`];
+  return guessLine(row, says, { labels, shares }, truth);
+}
+
+/**
+ * Guesses as a line.
+ * @param says what stands before them
+ * @param truth the token that stands there, or ""
+ */
+export function guessLine(
+  key: string | number,
+  says: Child[],
+  { labels, shares }: Pick<RowGuesses, "labels" | "shares">,
+  truth: string,
+) {
+  const listed = labels.filter((_, n) => n === 0 || shares[n] >= LEAST);
+  return template(
+    "p",
+    { key, class: "guesses" },
+    template("span", {}, ...says),
+    ...listed.map((label, n) => expected(label, shares[n], label.toLowerCase() === truth.toLowerCase())),
+  );
+}
+
+/** A token that the model expects. @param isTrue whether it is the one that stands there */
+const expected = (label: string, part: number, isTrue: boolean) =>
+  template(
+    "span",
+    { class: isTrue ? "expected true" : "expected", style: { "--share": part.toFixed(3) } },
+    template("bdi", {}, label),
+    ` ${share(part)}`,
+    isTrue && template("span", { title: "It is what stands there" }, " ✓"),
+  );
+
+/** What can be hidden from the model, and what is: as of Home. */
+export type Hiding = Pick<Home, "hides" | "hidden" | "caveat">;
+
+/**
+ * Buttons that hide the pinned word from the model, and that show the hidden one again.
+ * @param does what they do: as of Sentence
+ */
+export function hidingOf(
+  { query, guesses }: Header,
+  pinned: number | null,
+  { hides = false, hidden = null }: Hiding,
+  does: (row: number | null) => void,
+) {
+  const isMask = guesses.some(({ row }) => row === pinned);
+  const isWord = pinned !== null && Boolean(query.places[pinned]) && !isMask;
+  const button = (key: string, row: number | null, text: string) =>
+    template("button", { key, type: "button", onclick: () => does(row) }, text);
+  if (!hides) return null;
+  return template(
+    "p",
+    { class: "hiding" },
+    hidden && button("show", null, `Show ${quoted(hidden.word)} again`),
+    isWord && button("hide", pinned, `Hide ${quoted(wordOf(query, pinned))}${hidden ? " instead" : ", to be guessed"}`),
+  );
+}
+
+/**
+ * The answer at the end of a head's steps, and the way to where the whole model computes it; null where there is none.
+ * @param q the pinned row, or null
+ * @param home what the page offers
+ */
+export function endOf(header: Header, q: number | null, home: Pick<Home, "answer" | "hidden" | "caveat">) {
+  const { answer = "", hidden, caveat } = home;
+  const rows = header.guesses.map(({ row }) => row);
+  const row = q !== null && rows.includes(q) ? q : header.attention === "encoder" ? rows[0] : rows.at(-1);
+  if (!answer || row === undefined) return null;
+  return template(
+    "div",
+    { class: "end" },
+    guessesOf(header, row, hidden?.word, caveat),
+    template("a", { href: `${answer}&q=${row}` }, "How the whole model gets there, to the last step"),
+  );
+}

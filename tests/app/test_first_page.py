@@ -1,0 +1,112 @@
+"""The models to begin with on the first page, and what the character GPT writes on, against plain torch."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from safetensors.numpy import load
+from streamlit.testing.v1 import AppTest
+
+from attnviz import trained
+from attnviz.links.pages import PAGES
+from attnviz.trained.model import examples
+from attnviz.ui.step_by_step import FIRST_VIEWS, WRITTEN
+from tests.app.pages import choose, open_page, payload
+from tests.app.walking import requested, values, walk
+
+
+def header(at: AppTest) -> dict[str, object]:
+    return payload(at, "walk")[0]
+
+
+def shown(at: AppTest) -> list[str]:
+    """Return which of the first views is on the page."""
+    return [first["name"] for first in payload(at, "walk")[0]["first"] if first["shown"]]
+
+
+def test_the_first_page_offers_a_bert_and_a_gpt() -> None:
+    at = open_page()
+    assert [first["title"] for first in payload(at, "walk")[0]["first"]] == ["MiniLM, a BERT", "Character GPT"]
+    assert (shown(at), header(at)["opening"], header(at)["writes"]) == (["minilm"], True, None)
+    choose(at, "opens", "chargpt")
+    assert (shown(at), header(at)["opening"]) == (["chargpt"], True)
+    text = examples(trained.load("chargpt"))[0]
+    assert at.text_area(key="text").value == text
+    chosen = values(at)
+    assert (chosen["step"], chosen["q"]) == ("tokens", len(text) - 1)
+    assert walk(at)[1].header.model == "chargpt"
+    choose(at, "head", 0)
+    assert (shown(at), header(at)["opening"]) == ([], False)
+    choose(at, "opens", "minilm")
+    assert (shown(at), dict(at.query_params)) == (["minilm"], {})
+
+
+def test_the_bare_address_loads_no_second_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("attnviz.trained.shipped.load", lambda name: pytest.fail(f"loads {name}"))
+    assert shown(open_page()) == ["minilm"]
+
+
+def test_a_name_that_is_none_of_theirs_opens_nothing() -> None:
+    at = open_page()
+    for name in ("reverse", 5, None):
+        choose(at, "opens", name)
+        assert shown(at) == ["minilm"]
+
+
+def test_the_second_models_link_is_the_view_that_it_opens() -> None:
+    view, _ = PAGES["step_by_step"].read(FIRST_VIEWS["chargpt"].link)
+    link = PAGES["step_by_step"].write(view, PAGES["step_by_step"].link_keys("trained"))
+    at = open_page(**link)
+    assert (shown(at), dict(at.query_params)) == (["chargpt"], link)
+
+
+def drawn_by_torch(text: str, count: int) -> tuple[str, list[float]]:
+    """Sample characters with the first seed, each from all of the text before; return them and their shares."""
+    model = trained.load("chargpt")
+    generator = torch.Generator().manual_seed(0)
+    written, shares = "", []
+    for _ in range(count):
+        ids = torch.tensor([model.labels.index(character) for character in text + written])
+        share, order = model.logits(ids)[-1].softmax(-1).sort(descending=True, stable=True)
+        number = torch.rand((), generator=generator)
+        rank = int((share.double().cumsum(-1) <= number).sum())
+        written += model.labels[int(order[rank])]
+        shares.append(float(share[rank]))
+    return written, shares
+
+
+def test_the_characters_that_are_written_on_are_torchs_and_become_the_text() -> None:
+    at = open_page(source="trained", model="chargpt", text="ROMEO:", step="tokens")
+    offered = payload(at, "walk")[0]["writes"]
+    arrays = load(requested(offered["digest"]))
+    written, shares = drawn_by_torch("ROMEO:", WRITTEN)
+    assert "".join(offered["characters"][int(token)] for token in arrays["ids"]) == written
+    for n, (character, share) in enumerate(zip(written, shares, strict=True)):
+        ids = [offered["characters"][int(token)] for token in arrays["order"][n]]
+        if character in ids:
+            assert abs(float(arrays["probabilities"][n][ids.index(character)]) - share) < 1e-4
+    choose(at, "written", written[:7])
+    assert at.text_area(key="text").value == f"ROMEO:{written[:7]}"
+    assert at.query_params["text"] == f"ROMEO:{written[:7]}"
+    again = open_page(source="trained", model="chargpt", text="ROMEO:", step="tokens")
+    assert payload(again, "walk")[0]["writes"]["digest"] == offered["digest"]
+
+
+def test_a_model_writes_until_its_text_is_full_and_only_if_it_learned_to_write() -> None:
+    link = {"source": "trained", "model": "chargpt", "step": "tokens"}
+    digests = {}
+    for length in (126, 127, 128, 200):
+        offered = payload(open_page(**link, text="a" * length), "walk")[0]["writes"]
+        digests[length] = offered and len(load(requested(offered["digest"]))["ids"])
+    assert digests == {126: 2, 127: 1, 128: None, 200: None}
+    assert payload(open_page(**{**link, "model": "induction"}), "walk")[0]["writes"] is None
+    assert payload(open_page(**link, text="ж"), "walk")[0]["writes"] is None
+
+
+def test_only_a_text_is_added_and_not_more_than_a_model_writes() -> None:
+    at = open_page(source="trained", model="chargpt", text="ab", step="tokens")
+    for written in (5, None, ["x"]):
+        choose(at, "written", written)
+        assert at.text_area(key="text").value == "ab"
+    choose(at, "written", "x" * 1000)
+    assert at.text_area(key="text").value == "ab" + "x" * WRITTEN
