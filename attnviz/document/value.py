@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from attnviz.trace.matrices import AXES
+from attnviz.trace.matrices import AXES, QKV, ROTATED
 
 if TYPE_CHECKING:
     from attnviz.attention import Masked, MaskKind
     from attnviz.steps.picture import Picture
     from attnviz.trace.model import Kind
 
-VERSION = 5
+VERSION = 6
 """The version of the format; docs/document.md says when it changes"""
 
 Arrays = Mapping[str, npt.NDArray[Any]]
@@ -35,7 +35,7 @@ DocumentKind = Literal["walk", "averages", "block"]
 heads of a layer, and the steps around them in a transformer"""
 
 COMPUTED = (
-    "key_t", "scores", "scaled", "masked", "weights", "row_sum", "head_outputs", "triangle", "masked_zeros",
+    "query_angles", "key_angles", "key_t", "scores", "scaled", "masked", "weights", "row_sum", "head_outputs", "triangle", "masked_zeros",
     "softmax_weights", "by_data",
 )  # fmt: skip
 """The matrices that are not in a document: a reader computes them"""
@@ -48,10 +48,10 @@ ARRAYS: dict[str, tuple[str, ...]] = {
 
 PROJECTIONS = ("W_query", "W_key", "W_value", "U_query", "U_key", "U_value")
 """The arrays of a head that grow with the width of the model; together they are most of a layer's data"""
-OF_HEAD = (*PROJECTIONS, "b_query", "b_key", "b_value", "query", "key", "value", "mask")
+OF_HEAD = (*PROJECTIONS, "b_query", "b_key", "b_value", *QKV, *ROTATED, "mask")
 """The arrays of a head: head 5's query is `query/5`. A mask that all heads share is `mask`."""
 
-REQUIRED = ("query", "key", "value")
+REQUIRED = QKV
 
 DTYPES = {"mask": ("F32", "BOOL"), "thumbnails": ("U8",), "hidden_thumbnail": ("U8",)}
 """The dtypes of arrays that are not F32"""

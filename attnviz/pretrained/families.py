@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers.pytorch_utils import Conv1D
 
-from attnviz.pretrained.model import ModuleNames
+from attnviz.pretrained.model import FusedOrder, ModuleNames
 from attnviz.toy.layers import linear_map
 from attnviz.trace.layer import (
     ACTIVATIONS,
@@ -31,12 +31,13 @@ from attnviz.trace.layer import (
 )
 from attnviz.trace.matrices import QKV
 from attnviz.trace.model import Activation
+from attnviz.trace.rotation import Rotation
 from attnviz.trace.vocabulary import Transform, Vocabulary
 
 SEPARATE = (("query", "key", "value"), ("q_lin", "k_lin", "v_lin"), ("q_proj", "k_proj", "v_proj"), ("q", "k", "v"))
 """Three linear layers: BERT and RoBERTa; DistilBERT; BART, Llama and most others; T5."""
-FUSED = "c_attn"
-"""One layer for all three: GPT-2."""
+FUSED = ("c_attn", "query_key_value", "qkv_proj", "Wqkv")
+"""One layer for all three: GPT-2; GPT-NeoX; Phi-3; ModernBERT."""
 OUTPUTS = ("out_lin", "out_proj", "o_proj", "c_proj", "dense", "o")
 PARTS = ("embeddings", "attention", "feed_forward", "norms", "head", "other")
 """The parts by which parameters are counted, in order"""
@@ -47,16 +48,47 @@ FEED_FORWARD = re.compile(
 GraniteMoe."""
 
 
-def find_input_projections(module: nn.Module, heads: int, head_size: int) -> dict[str, Projection] | None:
-    """Return the projections of query, key and value, or None if the module's layout is unknown."""
-    fused = getattr(module, FUSED, None)
-    if isinstance(fused, Conv1D) and fused.weight.shape[1] == 3 * fused.weight.shape[0]:
-        weights, biases = fused.weight.detach().chunk(3, dim=1), fused.bias.detach().chunk(3)
-        maps = list(map(LinearMap, weights, biases))
-    else:
+def find_input_projections(
+    module: nn.Module, heads: int, head_size: int, order: FusedOrder = "parts"
+) -> dict[str, Projection] | None:
+    """Return the projections of query, key and value, or None if the module's layout is unknown.
+
+    Args:
+        module: the attention module.
+        heads: H.
+        head_size: D.
+        order: the order of the columns, if one layer computes all three.
+    """
+    whole = _linear_map(fused_layer(module))
+    if whole is None:
         maps = [linear_map(getattr(module, name)) for name in _separate(module)]
+    else:
+        maps = _unfused(whole, heads, head_size, order)
+    if any(linear.weight.shape[1] % head_size or heads * head_size % linear.weight.shape[1] for linear in maps):
+        return None
     split = (Projection.of_heads(linear, heads, head_size) for linear in maps)
     return dict(zip(QKV, split, strict=True)) if maps else None
+
+
+def fused_layer(module: nn.Module) -> nn.Module | None:
+    """Return the one layer that computes query, key and value, if the module has one."""
+    layers = (getattr(module, name, None) for name in FUSED)
+    return next((layer for layer in layers if isinstance(layer, nn.Linear | Conv1D)), None)
+
+
+def _unfused(whole: LinearMap, heads: int, head_size: int, order: FusedOrder) -> list[LinearMap]:
+    """Return the maps to query, key and value of one map to all three; none if the sizes do not fit."""
+    width = whole.weight.shape[1]
+    if order == "heads":
+        if width != 3 * heads * head_size:
+            return []
+        columns = torch.arange(width).view(heads, 3, head_size).transpose(0, 1).flatten(1)  # (3, H·D)
+    else:
+        shared = (width - heads * head_size) // 2  # columns of keys, which query heads may share
+        if shared <= 0 or width != heads * head_size + 2 * shared:
+            return []
+        columns = torch.arange(width).split([heads * head_size, shared, shared])
+    return [LinearMap(whole.weight[:, part], None if whole.bias is None else whole.bias[part]) for part in columns]
 
 
 def find_output_projection(module: nn.Module, parent: nn.Module | None) -> LinearMap | None:
@@ -66,15 +98,15 @@ def find_output_projection(module: nn.Module, parent: nn.Module | None) -> Linea
     return next((_linear_map(layer) for layer in candidates if isinstance(layer, nn.Linear | Conv1D)), None)
 
 
-def reproduces(projection: Projection, x: Tensor, recorded: Tensor) -> bool:
-    """Return whether projecting x, (T, C), gives the recorded vectors, (H, T, D), up to rounding.
+def reproduces(projection: Projection, x: Tensor, recorded: Tensor, rotation: Rotation | None = None) -> bool:
+    """Return whether projecting x, (T, C), and turning it gives the recorded vectors, (H, T, D), up to rounding.
 
-    False for families that change queries and keys after the projection (rotary positions, normalised queries).
+    False for families that change queries and keys in other ways after the projection, such as norms.
     """
     weight = projection.weight
     if weight is None or weight.shape[1] != x.shape[1] or weight.shape[2] != recorded.shape[2]:
         return False
-    projected = projection.apply(x)
+    projected = projection.apply(x) if rotation is None else rotation.apply(projection.apply(x))
     size = float(recorded.abs().max()) if recorded.numel() else 0.0
     return projected.shape == recorded.shape and bool(
         torch.allclose(projected, recorded, rtol=1e-4, atol=1e-5 * max(1.0, size))
@@ -86,7 +118,11 @@ def module_names(model: nn.Module, path: str) -> ModuleNames:
     output = _output_path(model, path)
     is_linear = bool(output) and isinstance(model.get_submodule(output), nn.Linear)
     module = model.get_submodule(path)
-    return ModuleNames(path, (FUSED,) if hasattr(module, FUSED) else _separate(module), output, is_linear)
+    fused = fused_layer(module)
+    names = (
+        _separate(module) if fused is None else tuple(name for name, child in module.named_children() if child is fused)
+    )
+    return ModuleNames(path, names, output, is_linear)
 
 
 def layer_numbers(modules: Sequence[ModuleNames]) -> tuple[int, ...]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from inspect import signature
 from itertools import chain
 from threading import Lock
-from typing import Any, cast
+from typing import Any, NamedTuple, cast, get_args
 
 import torch
 from torch import Tensor, nn
@@ -45,9 +45,10 @@ from attnviz.pretrained.families import (
     module_names,
     reproduces,
 )
-from attnviz.pretrained.model import BlockMaps, ModuleNames, PretrainedModel, block_of, padded, true_mask
+from attnviz.pretrained.model import BlockMaps, FusedOrder, ModuleNames, PretrainedModel, block_of, padded, true_mask
 from attnviz.pretrained.names import UnfitError, attempt, shown
 from attnviz.pretrained.passes import PositionTables, run_modules, sizes_of, watch_maps
+from attnviz.pretrained.rotary import RotaryLayout, find_rotary
 from attnviz.pretrained.unfit import (
     MORE_THAN_TEXT,
     NO_HIDDEN,
@@ -59,8 +60,10 @@ from attnviz.pretrained.unfit import (
 )
 from attnviz.tokens import Tokens, from_encoding, label_of, repair
 from attnviz.trace.layer import Norm, Projection
+from attnviz.trace.matrices import QKV
 from attnviz.trace.model import Description, Kind, ModelSizes, Need, feed_forward_widths
-from attnviz.trace.recorder import Call, Pass, Recorder, recording, watch_inputs, watch_norm
+from attnviz.trace.recorder import Call, Pass, Recorder, recording, watch_inputs, watch_norm, watch_tables
+from attnviz.trace.rotation import Rotation
 from attnviz.trace.vocabulary import Vocabulary
 
 MAX_TOKENS = 1024
@@ -146,6 +149,7 @@ class TransformersModel(PretrainedModel):
         """Record the inputs of attention modules, and of the norms before them in pre-norm blocks."""
         for module in dict.fromkeys(modules):
             watch_inputs(module, attention_inputs)
+            watch_tables(module)
             norms = find_norms(module, self._parents)
             if norms is not None:
                 watch_norm(norms[0])
@@ -399,11 +403,14 @@ class TransformersModel(PretrainedModel):
         block's output.
         """
         mask = Mask.recognise(true_mask(call.mask))
-        projections, unavailable = _projections(call, module)
+        found, unavailable = _projections(call, module)
         output = find_output_projection(module, self._parents.get(module))
         if output is None:
             unavailable["output_projection"] = NO_OUTPUT
-        maps = BlockMaps(self._kind(call, module, mask), projections, output, unavailable, None, NO_AFTER)
+        maps = BlockMaps(
+            self._kind(call, module, mask), found.projections, output, found.rotary, found.fused, unavailable,
+            after_unavailable_reason=NO_AFTER,
+        )  # fmt: skip
         after = find_after_attention(module, self._parents)
         steps = block_of(call, replace(maps, after_attention=after), mask).steps()
         if steps is None or following is None:
@@ -479,8 +486,18 @@ class TransformersModel(PretrainedModel):
             head_sizes=sizes,
             numbers={kind: layer_numbers(names) for kind, names in self._names.items()},
             depths=self._depths(),
+            steps_in={"rotated": self._rotated()},
             is_checked=checked,
         )
+
+    def _rotated(self) -> dict[Kind, tuple[int, ...]]:
+        """Return the numbers of the layers that are known to turn queries and keys, by kind of attention."""
+        rotated: dict[Kind, tuple[int, ...]] = {}
+        for kind, names in self._names.items():
+            maps = [block for block in self.blocks if block.kind == kind]
+            numbers = zip(layer_numbers(names), maps, strict=True)
+            rotated[kind] = tuple(number for number, block in numbers if block.rotary is not None)
+        return rotated
 
     def _not_run(self) -> tuple[str, ...]:
         """Return the names of the model's parts of which a text runs no module, such as a tower for pictures."""
@@ -555,18 +572,42 @@ def auto_class(config: Any) -> Any:
     return next((auto for auto, names in heads if names.get(config.model_type) in stored), AutoModel)
 
 
-def _projections(call: Call, module: nn.Module) -> tuple[dict[str, Projection] | None, dict[Need, str]]:
-    """Return the projections that reproduce a recorded call, or None and the reasons."""
+class _Operands(NamedTuple):
+    """How a module makes queries, keys and values of its input."""
+
+    projections: dict[str, Projection] | None = None
+    rotary: RotaryLayout | None = None
+    fused: FusedOrder = "parts"
+
+
+def _projections(call: Call, module: nn.Module) -> tuple[_Operands, dict[Need, str]]:
+    """Return the projections, and the rotation after them, that reproduce a recorded call; or the reasons why not."""
     if call.query_input is None or call.key_input is None:
-        return None, {"embeddings": NO_INPUT, "projections": NO_INPUT}
-    projections = find_input_projections(module, call.query.shape[0], call.query.shape[-1])
-    if projections is None:
-        return None, {"projections": NO_PROJECTIONS}
-    inputs = {"query": call.query_input, "key": call.key_input, "value": call.key_input}
-    recorded = {"query": call.query, "key": call.key, "value": call.value}
-    if not all(reproduces(projections[name], inputs[name], recorded[name]) for name in projections):
-        return None, {"projections": NOT_LINEAR}
-    return projections, {}
+        return _Operands(), {"embeddings": NO_INPUT, "projections": NO_INPUT}
+    heads, width = call.query.shape[0], call.query.shape[-1]
+    known = [
+        (projections, order)
+        for order in get_args(FusedOrder)
+        if (projections := find_input_projections(module, heads, width, order)) is not None
+    ]
+    for projections, order in known:
+        is_plain, rotary = _rotary(call, projections)
+        if is_plain or rotary is not None:
+            return _Operands(projections, rotary, order), {}
+    return _Operands(), {"projections": NOT_LINEAR if known else NO_PROJECTIONS}
+
+
+def _rotary(call: Call, projections: Mapping[str, Projection]) -> tuple[bool, RotaryLayout | None]:
+    """Return whether projections alone give what a call recorded, and else the rotation with which they do."""
+    query, key, value = (projections[name] for name in QKV)
+    x, context = call.query_input, call.key_input
+    if x is None or context is None or not reproduces(value, context, call.value):
+        return False, None
+
+    def agrees(rotation: Rotation | None) -> bool:
+        return reproduces(query, x, call.query, rotation) and reproduces(key, context, call.key, rotation)
+
+    return (True, None) if agrees(None) else (False, find_rotary(call.tables, call.query.shape[-1], agrees))
 
 
 def _weights(call: Call, maps: BlockMaps) -> Tensor:

@@ -8,9 +8,10 @@ Shapes: H heads, T, Tq and Tk positions, C model width, D head width, F feed-for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +20,7 @@ from torch.nn import functional
 from attnviz.attention import AttentionSteps, Mask, attend
 from attnviz.reprs import ShortRepr
 from attnviz.trace.model import Activation, Need, ProjectionKind
+from attnviz.trace.rotation import Rotation
 
 NO_MASK = Mask()
 
@@ -50,6 +52,11 @@ class Projection(ShortRepr):
             biases = None if biases is None else biases.repeat_interleave(repeats, dim=0)
         return cls("linear", per_head, biases)
 
+    def at(self, heads: Sequence[int]) -> Projection:
+        """Return the projection of some heads."""
+        weight, bias = (None if tensor is None else tensor[list(heads)] for tensor in (self.weight, self.bias))
+        return replace(self, weight=weight, bias=bias)
+
     def apply(self, x: Tensor) -> Tensor:
         """Project (T, C) to (H, T, D), or (B, T, C) to (B, H, T, D)."""
         if x.ndim > 2:
@@ -80,9 +87,9 @@ class LayerTrace(ShortRepr):
     """The attention of one layer on one text."""
 
     query: Tensor
-    """(H, Tq, D)"""
+    """(H, Tq, D): the queries of the scores, after `rotation`"""
     key: Tensor
-    """(H, Tk, D)"""
+    """(H, Tk, D): the keys of the scores, likewise"""
     value: Tensor
     """(H, Tk, D)"""
     scale: float
@@ -97,6 +104,9 @@ class LayerTrace(ShortRepr):
     """The projections of "query", "key" and "value"; None if they are not known for this model family"""
     output_projection: LinearMap | None = None
     """The layer's W_O, (H·D, C), and its bias; None if they are not known"""
+    rotation: Rotation | None = None
+    """What turns queries and keys between projection and scores; None if nothing does, or if that is not known. With a
+    rotation, `projections` are known"""
     unavailable: Mapping[Need, str] = field(default_factory=dict)
     """Quantities before or after attention that are not available -> the reason, as a sentence"""
 
@@ -114,6 +124,21 @@ class LayerTrace(ShortRepr):
     def head_size(self) -> int:
         """The head width, D."""
         return self.query.shape[-1]
+
+    def projected(self, name: Literal["query", "key"], heads: Sequence[int] | None = None) -> Tensor:
+        """Return the queries or keys of these heads, by default of all, as their projection gives them, (h, T, D).
+
+        They are X · W + b, before the rotation. Without a rotation they are those of the scores.
+        """
+        operand, x = (self.query, self.query_input) if name == "query" else (self.key, self.key_input)
+        chosen = range(self.heads) if heads is None else heads
+        if self.rotation is None or self.projections is None or x is None:
+            return operand if heads is None else operand[list(chosen)]
+        return self.projections[name].at(chosen).apply(x)
+
+    def turned(self, projected: Tensor) -> Tensor:
+        """Return queries or keys of the first n positions, (..., n, D), as the scores get them: after the rotation."""
+        return projected if self.rotation is None else self.rotation.of_first(projected.shape[-2]).apply(projected)
 
     def head(self, head: int) -> AttentionSteps:
         """Compute every step of one head; the fields are (T, D) and (Tq, Tk).
@@ -160,7 +185,8 @@ class LayerTrace(ShortRepr):
 
     def tensors(self) -> list[Tensor]:
         """Return the tensors that the trace owns. The projections belong to the model."""
-        tensors = (self.query, self.key, self.value, self.mask.cells, self.query_input, self.key_input)
+        tables = () if self.rotation is None else (self.rotation.cos, self.rotation.sin)
+        tensors = (self.query, self.key, self.value, self.mask.cells, self.query_input, self.key_input, *tables)
         return [tensor for tensor in tensors if tensor is not None]
 
 

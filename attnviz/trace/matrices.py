@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from attnviz.trace.context import OF_BLOCK
 
@@ -22,6 +22,9 @@ AXES: dict[str, tuple[str, ...]] = {
     "U_query": ("query", "key"), "U_key": ("key", "key"), "U_value": ("key", "key"),
     "b_query": ("dim",), "b_key": ("dim",), "b_value": ("value_dim",),
     "query": ("query", "dim"), "key": ("key", "dim"), "key_t": ("dim", "key"), "value": ("key", "value_dim"),
+    "cos": ("query", "pair"), "sin": ("query", "pair"),
+    "query_angles": ("query", "pair"), "key_angles": ("key", "pair"),
+    "rotated_query": ("query", "dim"), "rotated_key": ("key", "dim"),
     "scores": ("query", "key"), "scaled": ("query", "key"), "mask": ("query", "key"), "masked": ("query", "key"),
     "weights": ("query", "key"), "row_sum": ("query", "one"), "head_outputs": ("query", "value_dim"),
     "concat": ("query", "concat"), "W_output": ("concat", "output"), "b_output": ("output",),
@@ -34,10 +37,12 @@ AXES: dict[str, tuple[str, ...]] = {
 """The axes of every matrix and vector by name. Axes with the same name have the same length.
 
 query, key: tokens. model: C; `key_model`: C of the input of keys and values, which may come from another stack. dim: D;
-`value_dim`: D of the values. concat: H·D. output: C of the output projection. hidden: F. vocabulary: the entries shown;
+`value_dim`: D of the values. pair: the pairs of dimensions that rotary positions turn. concat: H·D. output: C of the output projection. hidden: F. vocabulary: the entries shown;
 outcome: the same, and one for all others.
 """
 QKV = ("query", "key", "value")
+ROTATED = ("rotated_query", "rotated_key")
+"""Queries and keys after the rotation of their layer, if it has one"""
 AVERAGES = ("by_loop", "triangle", "by_matrix", "masked_zeros", "softmax_weights", "by_softmax")
 """The matrices of `Walk.averages`"""
 
@@ -61,22 +66,31 @@ def find_matrix(walk: Walk, name: str) -> Tensor | None:
     return _MATRICES[name](walk)
 
 
-def heads_matrix(layer: LayerTrace, name: str) -> Tensor | None:
-    """Return a matrix of all heads of a layer, such as `query` or `W_query`, (H, ...), or None if it is not known.
+def operand(layer: LayerTrace, name: Literal["query", "key"]) -> str:
+    """Return the name of the matrix of queries, or of keys, from which the scores are computed."""
+    return name if layer.rotation is None else f"rotated_{name}"
+
+
+def heads_matrix(layer: LayerTrace, name: str, heads: Sequence[int] | None = None) -> Tensor | None:
+    """Return a matrix of some heads of a layer, such as `query` or `W_query`, (h, ...), or None if it is not known.
 
     Args:
         layer: the layer.
-        name: one of `QKV`, or one of these with the prefix "W_", "U_" or "b_".
+        name: one of `QKV`, one of these with the prefix "W_", "U_" or "b_", or one of `ROTATED`.
+        heads: the heads; None takes all.
 
     Raises:
         KeyError: there is no such name.
     """
-    return _OF_HEADS[name](layer)
+    if name in ("query", "key"):
+        return layer.projected("query" if name == "query" else "key", heads)
+    of_all = _OF_HEADS[name](layer)
+    return of_all if of_all is None or heads is None or len(heads) == len(of_all) else of_all[list(heads)]
 
 
 def _of_head(name: str, walk: Walk) -> Tensor | None:
-    of_heads = _OF_HEADS[name](walk.layer)
-    return None if of_heads is None else of_heads[walk.head]
+    of_heads = heads_matrix(walk.layer, name, [walk.head])
+    return None if of_heads is None else of_heads[0]
 
 
 def _weight(name: str, mixes_positions: bool, layer: LayerTrace) -> Tensor | None:
@@ -93,8 +107,21 @@ def _bias(name: str, layer: LayerTrace) -> Tensor | None:
     return None if projection is None else projection.bias
 
 
+def _turned(name: str, layer: LayerTrace) -> Tensor | None:
+    """Return the queries or keys after a rotation, (H, T, D); None if there is none."""
+    turned: Tensor = getattr(layer, name)
+    return None if layer.rotation is None else turned
+
+
+def _of_rotation(name: str, walk: Walk) -> Tensor | None:
+    """Return a table of the rotation, (T, R / 2), if there is one."""
+    table: Tensor | None = getattr(walk.layer.rotation, name, None)
+    return table
+
+
 _OF_HEADS: dict[str, Callable[[LayerTrace], Tensor | None]] = {
-    **{name: attrgetter(name) for name in QKV},
+    "value": attrgetter("value"),
+    **{f"rotated_{name}": partial(_turned, name) for name in ("query", "key")},
     **{f"W_{name}": partial(_weight, name, False) for name in QKV},
     **{f"U_{name}": partial(_weight, name, True) for name in QKV},
     **{f"b_{name}": partial(_bias, name) for name in QKV},
@@ -119,7 +146,9 @@ _MATRICES: dict[str, Callable[[Walk], Tensor | None]] = {
     "positions": lambda walk: walk.parts[1] if walk.parts else None,
     "embeddings": lambda walk: walk.block.x if walk.block else walk.layer.query_input,
     "embeddings_k": lambda walk: walk.layer.key_input,
-    **{name: partial(_of_head, name) for name in _OF_HEADS},
+    **{name: partial(_of_head, name) for name in ("query", "key", *_OF_HEADS)},
+    **{name: partial(_of_rotation, name) for name in ("cos", "sin")},
+    **{name: partial(_of_rotation, "angles") for name in ("query_angles", "key_angles")},
     "key_t": lambda walk: walk.layer.key[walk.head].T,
     **{name: attrgetter(f"steps.{name}") for name in ("scores", "scaled", "masked", "weights", "head_outputs")},
     "row_sum": lambda walk: walk.steps.weights.sum(-1, keepdim=True),

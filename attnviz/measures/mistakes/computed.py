@@ -142,7 +142,8 @@ def attended(layer: LayerTrace, queries: Tensor, keys: Tensor, mask: Tensor | No
     """
     maps = known(layer.projections, "how it makes queries, keys and values")
     inputs = {"query": queries, "key": keys, "value": keys}
-    return attend(*(maps[name].apply(x)[0] for name, x in inputs.items()), mask=mask, scale=layer.scale)
+    query, key, value = (maps[name].apply(x)[0] for name, x in inputs.items())
+    return attend(layer.turned(query), layer.turned(key), value, mask=mask, scale=layer.scale)
 
 
 def leak(compute: Callable[[Tensor], Tensor], x: Tensor) -> Value:
