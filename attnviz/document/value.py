@@ -35,8 +35,8 @@ DocumentKind = Literal["walk", "averages", "block"]
 heads of a layer, and the steps around them in a transformer"""
 
 COMPUTED = (
-    "query_angles", "key_angles", "key_t", "scores", "scaled", "masked", "weights", "row_sum", "head_outputs", "triangle", "masked_zeros",
-    "softmax_weights", "by_data",
+    "query_angles", "key_angles", "key_t", "scores", "scaled", "masked", "weights", "row_sum", "head_outputs",
+    "triangle", "masked_zeros", "softmax_weights", "by_data",
 )  # fmt: skip
 """The matrices that are not in a document: a reader computes them"""
 

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from attnviz.export.csv_files import protected
 from attnviz.figures.style import AXIS_TITLE, ROWS_AND_COLUMNS
 from attnviz.steps import OF_HEAD, PARTS
-from attnviz.trace.matrices import AXES, QKV, find_matrix, heads_matrix
+from attnviz.trace.matrices import AXES, QKV, ROTATED, find_matrix, heads_matrix
 from attnviz.trace.walk import Walk
 
 Array = npt.NDArray[np.float32]
@@ -60,9 +60,10 @@ def collect(walk: Walk, heads: Sequence[int]) -> dict[str, Array]:
     """
     layer, chosen = walk.layer, list(heads)
     steps = layer.all_heads()
-    of_heads = {name: getattr(steps, name) for name in OF_HEAD}
-    of_heads |= {name: heads_matrix(layer, name) for name in (f"{letter}_{of}" for letter in "WUb" for of in QKV)}
-    quantities = {name: None if tensor is None else tensor[chosen] for name, tensor in of_heads.items()}
+    before = (*QKV, *ROTATED)
+    quantities = {name: getattr(steps, name)[chosen] for name in OF_HEAD if name not in before}
+    maps = (f"{letter}_{of}" for letter in "WUb" for of in QKV)
+    quantities |= {name: heads_matrix(layer, name, chosen) for name in (*before, *maps)}
     quantities["concat"] = steps.concat
     quantities["embeddings_k"] = None if layer.key_input is layer.query_input else layer.key_input
     for name in QUANTITIES.keys() - quantities.keys():

@@ -108,9 +108,9 @@ KEYS: dict[str, Key] = {
     ),
     "positions": Key(
         "sinusoidal",
-        one_of("none", "sinusoidal", "lab", "random"),
-        "the toy's position embeddings; `lab` (sines and cosines that share no frequency) is in the menu "
-        "of Transformer only",
+        one_of("none", "sinusoidal", "lab", "random", "rotary"),
+        "the toy's positions; `lab` (sines and cosines that share no frequency) is in the menu of Transformer only; "
+        "`rotary` turns queries and keys",
     ),
     "qkv": Key(
         "linear",

@@ -19,8 +19,8 @@ from attnviz.trace.recorder import Tables
 from attnviz.trace.rotation import Rotation
 
 Columns = Literal["halves", "neighbours", "once"]
-"""Where a table, (T, R) or (T, R / 2), has the number of a pair: in both halves (Llama), twice side by side (Cohere), or
-once (gpt-oss)"""
+"""Where a table, (T, R) or (T, R / 2), has the number of a pair: in both halves (Llama), in two columns side by side
+(Cohere), or once (gpt-oss)"""
 
 
 @dataclass(frozen=True, slots=True)

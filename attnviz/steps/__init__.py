@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from attnviz.steps.attention import CONCAT, HEAD_OUTPUTS, MASKED, OUTPUT, SCALED, SCORES, WEIGHTS
 from attnviz.steps.averages import WAYS
 from attnviz.steps.block import AFTER_ATTENTION, INPUT_NORM
-from attnviz.steps.inputs import EMBEDDINGS, QKV, TOKENS
+from attnviz.steps.inputs import EMBEDDINGS, QKV, ROTATED, TOKENS
 from attnviz.steps.step import Step, unavailable
 from attnviz.steps.vocabulary import LANGUAGE_HEAD
 
@@ -24,15 +24,19 @@ if TYPE_CHECKING:
     from attnviz.trace.walk import Walk
 
 ATTENTION: dict[str, Step[Walk]] = {
-    step.name: step for step in (EMBEDDINGS, QKV, SCORES, SCALED, MASKED, WEIGHTS, HEAD_OUTPUTS, CONCAT, OUTPUT)
+    step.name: step
+    for step in (EMBEDDINGS, QKV, ROTATED, SCORES, SCALED, MASKED, WEIGHTS, HEAD_OUTPUTS, CONCAT, OUTPUT)
 }
-"""The steps that show a walk, by name, in order."""
+"""The steps that show a walk, by name, in order; a walk has those for which `Step.is_in` holds."""
 
 OF_HEAD = tuple(name for step in ATTENTION.values() if step.is_of_head for name in step.matrices)
 """The matrices of one head, by the names that `attnviz.attention.AttentionSteps` gives them."""
 
 STEPS: dict[str, Step[Any]] = {TOKENS.name: TOKENS, **ATTENTION}
 """The steps from the text to the output, by name, in order."""
+
+OPTIONAL = (ROTATED.name,)
+"""The steps in `STEPS` that not every attention has: see `Description.steps_in`"""
 
 _INPUT: tuple[Step[Any], ...] = (TOKENS, EMBEDDINGS, INPUT_NORM)
 PARTS = {step.name: step for step in (*_INPUT, *STEPS.values(), *AFTER_ATTENTION, *LANGUAGE_HEAD)}
@@ -49,16 +53,17 @@ def steps_of(walk: Walk) -> dict[str, Step[Any]]:
     """Return the steps of a walk, by name, in order."""
     if walk.averages:
         return dict(WAYS)
+    steps = {name: step for name, step in STEPS.items() if name not in OPTIONAL or step.is_in(walk)}
     if walk.block is None:
-        return STEPS
-    matrices = walk.block.matrices
-    return {name: step for name, step in PARTS.items() if name in STEPS or name in matrices}
+        return steps
+    return {name: step for name, step in PARTS.items() if name in steps or name in walk.block.matrices}
 
 
 def names_at(model: Description, place: Place) -> tuple[str, ...]:
     """Return the names of the steps that `steps_of` gives for an attention of a model, before the model is run."""
     pre_norm, crosses = model.norm_first, "cross" in model.layers
-    names = set(STEPS)
+    has = {name: model.steps_in.get(name, {}).get(place.kind, ()) for name in OPTIONAL}
+    names = {name for name in STEPS if name not in has or place.layer in has[name]}
     if pre_norm is not None:
         names |= {"attention_residual", "input_norm" if pre_norm else "attention_norm"}
         if place.kind != "decoder" or not crosses:

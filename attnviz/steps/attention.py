@@ -35,6 +35,7 @@ from attnviz.steps.picture import (
     share,
 )
 from attnviz.steps.step import Step
+from attnviz.trace.matrices import operand
 
 if TYPE_CHECKING:
     from attnviz.attention import Mask
@@ -44,6 +45,11 @@ SCALE = Name("scale")
 QUERY, KEY, VALUE = Symbol("Q", "query"), Symbol("K", "key"), Symbol("V", "value")
 
 
+def operand_symbol(walk: Walk, symbol: Symbol) -> Symbol | Indexed:
+    """Return the symbol of the queries, or of the keys, from which the scores are computed: Q, or Q_θ if turned."""
+    return symbol if walk.layer.rotation is None else Indexed(symbol, Symbol("θ"))
+
+
 def attention_formula(walk: Walk, boxed: str) -> Expression:
     """Return output = concat[softmax(Q Kᵀ · scale + M) V] W_O, without the terms that are missing in this walk."""
 
@@ -51,7 +57,8 @@ def attention_formula(walk: Walk, boxed: str) -> Expression:
         return Box(expression) if step == boxed else expression
 
     layer = walk.layer
-    scores = term("scores", Product((QUERY, Transpose(KEY))))
+    query, key = operand_symbol(walk, QUERY), operand_symbol(walk, KEY)
+    scores = term("scores", Product((query, Transpose(key))))
     scaled = term("scaled", Product((scores, SCALE), "dot"))
     has_mask = layer.mask.kind != "none" or boxed == "masked"
     masked = term("masked", _masked(walk, scaled) if has_mask else scaled)
@@ -78,10 +85,12 @@ def _filled_value(mask: Mask) -> Expression:
     return value if mask.fills == "scaled" else Negative(Product((value.of, SCALE), "dot"))
 
 
-_SCORES_NOTICE = annotated(
-    "Each cell is one dot product: a query's [row of Q](matrix=query) with a key's [column of Kᵀ](matrix=key_t). Large "
-    "means: they match."
-)
+def _scores_notice(walk: Walk) -> str:
+    query = operand(walk.layer, "query")
+    return annotated(
+        f"Each cell is one dot product: a query's [row of Q](matrix={query}) with a key's "
+        "[column of Kᵀ](matrix=key_t). Large means: they match."
+    )
 
 
 _BEFORE_AND_AFTER = ("scores", "scaled")
@@ -92,9 +101,10 @@ _MASKED_AND_NOT = ("scaled", "masked")
 
 def _scores_picture(walk: Walk) -> Picture:
     _, queries, width = walk.layer.query.shape
+    turned = "" if walk.layer.rotation is None else " turned"
     return product_picture(
-        panel("query", "Q query"),
-        panel("key_t", "Kᵀ key"),
+        panel(operand(walk.layer, "query"), f"Q{turned or ' query'}"),
+        panel("key_t", f"Kᵀ{turned or ' key'}"),
         panel("scores", "scores", limit=_BEFORE_AND_AFTER, bar=True),
         (queries, width, walk.layer.key.shape[1]),
         "Q · Kᵀ = scores",
@@ -105,8 +115,8 @@ SCORES: Step[Walk] = Step(
     name="scores",
     title="Scores",
     formula=partial(attention_formula, boxed="scores"),
-    notice=lambda _: _SCORES_NOTICE,
-    code=lambda _: "scores = query @ key.T",
+    notice=_scores_notice,
+    code=lambda walk: f"scores = {operand(walk.layer, 'query')} @ {operand(walk.layer, 'key')}.T",
     picture=_scores_picture,
     matrices=("scores",),
     is_by_cell=True,

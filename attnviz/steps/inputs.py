@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from attnviz.annotated_text import annotated
-from attnviz.formatting import counted
-from attnviz.formulas.tree import Box, Expression, Indexed, Product, Relation, Row, Symbol, Text
-from attnviz.steps.attention import KEY, QUERY, VALUE
+from attnviz.formatting import counted, number
+from attnviz.formulas.tree import (
+    Box,
+    Call,
+    Expression,
+    Indexed,
+    List,
+    Name,
+    Negative,
+    Product,
+    Relation,
+    Row,
+    Sum,
+    Symbol,
+    Text,
+)
+from attnviz.steps.attention import KEY, QUERY, VALUE, operand_symbol
 from attnviz.steps.picture import MatrixProduct, Operation, PanelSpec, Picture, panel, picture, share
 from attnviz.steps.step import Step, follows_another
 from attnviz.tokens import NO_ID
@@ -230,4 +245,97 @@ QKV: Step[Walk] = Step(
     weights=tuple(f"{letter}_{name}" for letter in "WUb" for name in matrices.QKV),
     matrices=matrices.QKV,
     needs=("embeddings", "projections"),
+)
+
+
+TURNED_NOTICE = annotated(
+    "A position is an angle here: it turns each pair of dimensions of [Q](matrix=rotated_query) and "
+    "[K](matrix=rotated_key) by [θ](matrix=query_angles), the position times the pair's frequency. So a score depends "
+    "on how far apart two tokens are, not on where they stand."
+)
+_TURNED_TITLES = {"query": "Q turned", "key": "K turned"}
+
+
+def _rotated_formula(walk: Walk) -> Expression:
+    """Return Q_θ = rotate(Q, θ) and K_θ = rotate(K, θ), and what that does to a pair of dimensions."""
+    theta, (a, b) = Symbol("θ"), (Symbol("a"), Symbol("b"))
+    cos, sin = (Product((Name(name), theta)) for name in ("cos", "sin"))
+
+    def rotated(of: Expression) -> Expression:
+        return Call(Name("rotate"), List((of, theta)))
+
+    results = [Relation("=", (operand_symbol(walk, symbol), rotated(symbol))) for symbol in (QUERY, KEY)]
+    turned = Sum((Product((a, cos)), Negative(Product((b, sin))))), Sum((Product((a, sin)), Product((b, cos))))
+    pair = Relation("→", (List((a, b)), List(turned)))
+    return Row((Box(Row(tuple(results))), pair))
+
+
+def _rotated_code(walk: Walk) -> str:
+    """Return the lines that turn queries and keys by `cos` and `sin`, (T, R / 2)."""
+    rotation = walk.layer.rotation
+    if rotation is None:
+        return ""
+    width = rotation.width
+    rest = f", x[..., {width}:]" if width < walk.layer.head_size else ""
+    if rotation.pairing == "halves":
+        first, second = f"x[..., :{width // 2}]", f"x[..., {width // 2}:{width}]"
+        joined = f"torch.cat((a * cos - b * sin, a * sin + b * cos{rest}), dim=-1)"
+        made = f"    return {joined}"
+    else:
+        first, second = f"x[..., 0:{width}:2]", f"x[..., 1:{width}:2]"
+        pairs = "torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)"
+        made = f"    turned = {pairs}\n    return torch.cat((turned{rest}), dim=-1)" if rest else f"    return {pairs}"
+    return (
+        f"def rotate(x):\n    a, b = {first}, {second}  # the two dimensions of each pair\n{made}\n\n"
+        "rotated_query, rotated_key = rotate(query), rotate(key)"
+    )
+
+
+def _rotated_picture(walk: Walk) -> Picture | None:
+    rotation = walk.layer.rotation
+    if rotation is None:
+        return None
+    rows, operations = [], {}
+    for name, title in _TURNED_TITLES.items():
+        result, limit = f"rotated_{name}", (name, f"rotated_{name}")
+        rows.append(
+            (
+                panel(name, _QKV_TITLES[name], limit=limit),
+                panel(f"{name}_angles", "angle θ", limit=math.pi),
+                panel(result, title, limit=limit, bar=True),
+            )
+        )
+        operations[result] = Operation("rotation", (name,), cos="cos", sin="sin", pairing=rotation.pairing)
+    angles = max(0.5, rotation.width / 2 / walk.layer.head_size)
+    return picture(rows, (1, angles, 1), (1, 1), operations=operations)
+
+
+def _rotated_fact(walk: Walk) -> str:
+    rotation = walk.layer.rotation
+    if rotation is None:
+        return ""
+    pairs, width = rotation.width // 2, walk.layer.head_size
+    first, second = rotation.pair(0)
+    share = f"all {width} dimensions" if rotation.width == width else f"{rotation.width} of {width} dimensions"
+    fact = f"Here {share} turn, in {counted(pairs, 'pair')}: dimensions {first} and {second} are the first."
+    frequencies = rotation.frequencies
+    if frequencies is None:
+        return fact
+    most, least = (number(float(frequencies[pair]), 4) for pair in (0, -1))
+    if pairs == 1:
+        return f"{fact} It turns by {most} a token."
+    return f"{fact} It turns by {most} a token, the last pair by {least} (in radians, of which 2π are a full turn)."
+
+
+ROTATED: Step[Walk] = Step(
+    name="rotated",
+    title="Rotated Q, K",
+    formula=_rotated_formula,
+    notice=lambda _: TURNED_NOTICE,
+    code=_rotated_code,
+    picture=_rotated_picture,
+    fact=_rotated_fact,
+    weights=("cos", "sin", "query_angles", "key_angles"),
+    matrices=matrices.ROTATED,
+    is_in=lambda walk: walk.layer.rotation is not None,
 )

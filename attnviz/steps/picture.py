@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from attnviz.formulas import Role
 from attnviz.trace import matrices
-from attnviz.trace.model import Activation
+from attnviz.trace.model import Activation, Pairing
 
 Scale = Literal["signed", "weights"]
 Pace = Literal["even", "columns", "rows"]
@@ -26,8 +26,8 @@ AXES: dict[str, tuple[str, str]] = {
 """The kinds of rows and columns of each matrix that a picture may show"""
 
 _QUANTITIES: dict[Role, tuple[str, ...]] = {
-    "query": ("query", "W_query", "U_query"),
-    "key": ("key", "key_t", "W_key", "U_key"),
+    "query": ("query", "W_query", "U_query", "rotated_query"),
+    "key": ("key", "key_t", "W_key", "U_key", "rotated_key"),
     "value": ("value", "W_value", "U_value", "head_outputs", "concat"),
     "attention": ("scores", "scaled", "masked", "weights", "triangle", "masked_zeros", "softmax_weights"),
 }
@@ -54,6 +54,8 @@ class MorphSource:
 
 
 MADE_FROM = {
+    "rotated_query": MorphSource("query", "even"),
+    "rotated_key": MorphSource("key", "even"),
     "scaled": MorphSource("scores", "even"),
     "masked": MorphSource("scaled", "columns"),
     "weights": MorphSource("masked", "rows"),
@@ -115,7 +117,7 @@ class MatrixProduct:
     bias: str | None = None
 
 
-OperationKind = Literal["sum", "norm", "activation", "softmax"]
+OperationKind = Literal["sum", "norm", "activation", "softmax", "rotation"]
 Over = Literal["token", "all"]
 
 
@@ -124,7 +126,8 @@ class Operation:
     """How a matrix is computed from others without a matrix product. A field that its kind does not use is None.
 
     sum: of all matrices, cell by cell. norm: (x - mean) / sqrt(variance + eps) * weight + bias (Ba et al. 2016).
-    activation: of each cell. softmax: of each row.
+    activation: of each cell. softmax: of each row. rotation: of each pair of columns, by the angle of the row and pair
+    (Su et al. 2021, section 3.2).
     """
 
     kind: OperationKind
@@ -139,6 +142,12 @@ class Operation:
     """Over which numbers a norm takes mean and variance: those of each token, or of the whole matrix"""
     name: Activation | None = None
     """The activation"""
+    cos: str | None = None
+    """The names of a rotation's tables, (rows, pairs): the cosine of each angle"""
+    sin: str | None = None
+    """The sine"""
+    pairing: Pairing | None = None
+    """Which columns a rotation turns together"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,7 +41,7 @@ class Step(Generic[S]):
     advice: Callable[[S], str] = lambda _: ""
     """What to do if the picture looks blank, because its colours end at 1; "" if it does not"""
     weights: tuple[str, ...] = ()
-    """The names of the model's weights that it applies, in order: see `attnviz.trace.matrices.AXES`"""
+    """The names of the model's weights and tables that it applies, in order: see `attnviz.trace.matrices.AXES`"""
     matrices: tuple[str, ...] = ()
     """The names of the matrices that it computes, in order; empty for the tokens"""
     needs: tuple[Need, ...] = ()
@@ -58,6 +58,8 @@ class Step(Generic[S]):
     """Whether each row is a distribution over the keys: it sums to 1"""
     can_be_covered: bool = False
     """Whether rows of the result can be covered, for students to guess"""
+    is_in: Callable[[S], bool] = lambda _: True
+    """Whether a walk has it"""
     can_be_stretched: bool = False
     """Whether it shows weights, whose colour domain can end at the largest weight"""
     cross_title: str = ""

@@ -19,7 +19,16 @@ from attnviz.attention import Mask, MaskKind, apply_mask, causal_mask
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.toy.config import MAX_AVERAGED, MAX_HEAD_SIZE, MAX_TOKENS, ToyConfig
-from attnviz.toy.weights import Ids, draw, draw_tall, draw_wide, embed_positions, embed_tokens, sum_of
+from attnviz.toy.weights import (
+    Ids,
+    draw,
+    draw_tall,
+    draw_wide,
+    embed_positions,
+    embed_tokens,
+    rotary_positions,
+    sum_of,
+)
 from attnviz.trace.layer import Block, LayerTrace, LinearMap, Projection
 from attnviz.trace.matrices import AVERAGES, QKV
 from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
@@ -90,6 +99,7 @@ class SeededAttention(nn.Module):
         self.projections = {name: draw_projection(name, config, n) for name in QKV}
         self.output = draw_output(config) if config.projection else None
         self.shape = n, config.width
+        self.rotation = rotary_positions(n, config.width_per_head) if config.positions == "rotary" else None
         self.scale = config.scale_factor
         self.mask = mask_of(config, n)
         watch_inputs(self)
@@ -105,6 +115,8 @@ class SeededAttention(nn.Module):
             n, width = self.shape
             raise ValueError(f"x {tuple(x.shape)} is neither ({n}, {width}) nor (B, {n}, {width})")
         query, key, value = (self.projections[name].apply(x) for name in QKV)
+        if self.rotation is not None:
+            query, key = self.rotation.apply(query), self.rotation.apply(key)
         concat = recorded_attention(self, query, key, value, mask=self.mask, scale=self.scale).concat
         return concat if self.output is None else self.output.apply(concat)
 
@@ -177,6 +189,7 @@ class Toy(ShortRepr):
             width=model_width,
             head_size=width,
             parameters=parameters,
+            steps_in={"rotated": {self.config.kind: (0,)}} if self.config.positions == "rotary" else {},
             unavailable={"attention_residual": ATTENTION_ALONE, "logits": NO_HEAD},
         )
 
@@ -218,6 +231,7 @@ def trace_toy(tokens: Tokens, config: ToyConfig) -> Trace:
         attention.mask,
         projections=attention.projections,
         output_projection=attention.output,
+        rotation=attention.rotation,
     )
     blocks: dict[Kind, tuple[Block, ...]] = {config.kind: (Block(layer, unavailable_reason=ATTENTION_ALONE),)}
     weights = attention.weights()

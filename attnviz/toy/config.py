@@ -19,8 +19,9 @@ MAX_HEADS, MAX_HEAD_SIZE, MAX_TOKENS = 8, 64, 512
 MAX_AVERAGED = 64
 """The most tokens whose embeddings are averaged in a Python loop, which is slow."""
 
-Positions = Literal["none", "sinusoidal", "lab", "random"]
-"""sinusoidal, lab: see `attnviz.toy.weights`; random: like a learned table before training"""
+Positions = Literal["none", "sinusoidal", "lab", "random", "rotary"]
+"""sinusoidal, lab: see `attnviz.toy.weights`; random: like a learned table before training; rotary: nothing is added to
+the embeddings, but queries and keys are turned (see `attnviz.trace.rotation`)"""
 Embedding = Literal["normal", "uniform"]
 """normal: with mean 0 and standard deviation 1; uniform: from 0 to 1, as torch.rand draws"""
 MaskValue = Literal["-inf", "-1e10", "-1e10_before"]
@@ -182,6 +183,13 @@ class TransformerConfig:
             return {self.architecture: (self.depth, self.heads)}
         kinds: tuple[Kind, ...] = ("decoder", "cross")
         return {"encoder": (self.depth, self.heads), **dict.fromkeys(kinds, (self.decoder_blocks, self.heads))}
+
+    @property
+    def rotated(self) -> dict[Kind, tuple[int, ...]]:
+        """The layers that turn queries and keys by their positions, by kind: those of self-attention, or none."""
+        if self.positions != "rotary":
+            return {}
+        return {kind: tuple(range(count)) for kind, (count, _) in self.layers.items() if kind != "cross"}
 
     @property
     def decoder_blocks(self) -> int:

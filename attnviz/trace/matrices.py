@@ -37,8 +37,8 @@ AXES: dict[str, tuple[str, ...]] = {
 """The axes of every matrix and vector by name. Axes with the same name have the same length.
 
 query, key: tokens. model: C; `key_model`: C of the input of keys and values, which may come from another stack. dim: D;
-`value_dim`: D of the values. pair: the pairs of dimensions that rotary positions turn. concat: H·D. output: C of the output projection. hidden: F. vocabulary: the entries shown;
-outcome: the same, and one for all others.
+`value_dim`: D of the values. pair: the pairs of dimensions that rotary positions turn. concat: H·D. output: C of the
+output projection. hidden: F. vocabulary: the entries shown; outcome: the same, and one for all others.
 """
 QKV = ("query", "key", "value")
 ROTATED = ("rotated_query", "rotated_key")

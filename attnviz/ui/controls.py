@@ -40,7 +40,11 @@ one for V. A trained model has learned them; here they are drawn from the seed.
 *Mix positions (U·X)*: a matrix U (T × T) mixes the rows of X, so each position gets a fixed mixture of all of them."""
 MAX_TITLE = 20
 """The most characters of a model's name in the choice of a source."""
-POSITIONS = {"sinusoidal": "sin, cos", "random": "random", "none": "none"}
+POSITIONS = {"sinusoidal": "sin, cos", "random": "random", "rotary": "rotary", "none": "none"}
+ADDED_POSITIONS = {name: title for name, title in POSITIONS.items() if name != "rotary"}
+"""Those that are part of the embeddings"""
+POSITIONS_HELP = """*sin, cos*: the paper's, added to the embeddings. *random*: a table as it is before training, added
+too. *rotary*: nothing is added; queries and keys are turned by their position, as in Llama."""
 EMBEDDINGS_HELP = """How the numbers of a token's vector are drawn. *Normal*: with mean 0 and standard deviation 1.
 *Uniform*: from 0 to 1, as `torch.rand` draws. Positions are added to it, if there are any."""
 STDS = {"std_q": "Std of W_Q", "std_k": "Std of W_K", "std_v": "Std of W_V"}
@@ -155,7 +159,7 @@ def token_controls(positions: Mapping[str, str] = POSITIONS) -> None:
     with left:
         state.choice("tokenizer", st.selectbox, "Tokens")
     with right:
-        state.choice("positions", st.selectbox, "Positions", positions, format_func=positions.get)
+        state.choice("positions", st.selectbox, "Positions", positions, format_func=positions.get, help=POSITIONS_HELP)
     if state.get("tokenizer") == "char":
         choose_charset()
 

@@ -18,8 +18,9 @@ from torch import Tensor
 from attnviz.figures.style import ROWS_AND_COLUMNS
 from attnviz.formatting import power_of_ten
 from attnviz.steps import OF_HEAD
+from attnviz.steps.inputs import ROTATED
 from attnviz.trace.layer import LayerTrace
-from attnviz.trace.matrices import find_matrix
+from attnviz.trace.matrices import find_matrix, operand
 from attnviz.trace.walk import Walk
 
 CORNER = 6
@@ -69,7 +70,7 @@ def show(name, matrix):
 
 COMPUTE = (
     ("scores: each query with each key", """\
-scores = query @ key.transpose(-2, -1)  # (H, Tq, D) @ (H, D, Tk) -> (H, Tq, Tk)
+scores = {query} @ {key}.transpose(-2, -1)  # (H, Tq, D) @ (H, D, Tk) -> (H, Tq, Tk)
 show("scores", scores[HEAD])"""),
     ("scaled: dot products grow with the head width", """\
 scaled = scores * scale
@@ -96,9 +97,19 @@ if output is not None:
     show("output", output)"""),
 )  # fmt: skip
 
+ROTATION = "rotated: each pair of dimensions is turned by an angle that grows with the position"
+SHOW_ROTATED = """\
+{code}
+show("rotated_query", rotated_query[HEAD])
+show("rotated_key", rotated_key[HEAD])\
+"""
+COMPUTED_ROTATED = """
+    "rotated_query": rotated_query[HEAD], "rotated_key": rotated_key[HEAD],\
+"""
+
 COMPARE = """\
 # torch's own attention on the same query, key and value
-theirs = F.scaled_dot_product_attention(query[None], key[None], value[None], attn_mask={added}, scale=scale)[0]{rows}
+theirs = F.scaled_dot_product_attention({query}[None], {key}[None], value[None], attn_mask={added}, scale=scale)[0]{rows}
 torch.testing.assert_close(head_outputs, theirs, rtol={tolerance}, atol={tolerance})
 
 # What the page showed: the first {corner} rows and columns of each matrix, and the sum of all its finite magnitudes
@@ -109,7 +120,7 @@ SHOWN = {{
 COMPUTED = {{
     "embeddings": x, "query": query[HEAD], "key": key[HEAD], "value": value[HEAD], "scores": scores[HEAD],
     "scaled": scaled[HEAD], "masked": masked[HEAD], "weights": weights[HEAD], "head_outputs": head_outputs[HEAD],
-    "concat": concat, "output": output,
+    "concat": concat, "output": output,{rotated}
 }}
 for name, (corner, total) in SHOWN.items():
     matrix = COMPUTED[name]
@@ -128,18 +139,21 @@ def cells(
     Args:
         walk: the head, its tokens and its link.
         inputs: the cells that define the inputs of `COMPUTE`: `x` (Tq, C) or None, `query`, `key`, `value` (H, T, D),
-            `scale`, `mask` (bool, float or None), `W_O` (H·D, C) and `b_O` (C) or None.
+            `scale`, `mask` (bool, float or None), `W_O` (H·D, C) and `b_O` (C) or None; for a layer with a rotation also
+            `cos` and `sin` (T, R / 2).
         place: where the head is, without user text, such as "decoder block 3".
         needs: the required packages, such as "torch and transformers".
         page: the title of the view's page.
     """
     where = f"{place}, head {walk.head}"
-    texts = _of_mask(walk.layer)
+    texts = _of_mask(walk.layer) | _of_rotation(walk.layer)
+    rotated = SHOW_ROTATED.format(code=ROTATED.code(walk))
     tokens = {"query_tokens": literals(walk.query_labels), "key_tokens": literals(walk.key_labels)}
     return (
         Cell("markdown", HEADING.format(axes=ROWS_AND_COLUMNS, place=where, needs=needs, page=page)),
         Cell("code", BEGIN.format(link=ascii(walk.link), head=walk.head, **tokens)),
         *inputs,
+        *(() if walk.layer.rotation is None else section(ROTATION, rotated)),
         *(cell for title, code in COMPUTE for cell in section(title.format(**texts), code.format(**texts))),
         *section(
             "The same as torch, and as the page",
@@ -159,6 +173,12 @@ def _of_mask(layer: LayerTrace) -> dict[str, str]:
         filled = f"{operand}.masked_fill(~mask, {mask.value:g}){scale}"
         added = f"torch.zeros(mask.shape).masked_fill(~mask, {mask.value:g}{scale})"
     return {"named": power_of_ten(mask.hidden_value(layer.scale)), "filled": filled, "added": added, "rows": rows}
+
+
+def _of_rotation(layer: LayerTrace) -> dict[str, str]:
+    """Return the code that depends on the rotation: the names of queries and keys, and what it adds to the matrices."""
+    names = {"query": operand(layer, "query"), "key": operand(layer, "key")}
+    return {**names, "rotated": "" if layer.rotation is None else COMPUTED_ROTATED}
 
 
 def script(parts: Iterable[Cell]) -> str:

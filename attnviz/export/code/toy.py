@@ -72,9 +72,16 @@ COMPUTED_POSITIONS = {
 """By name: the code for the angles, with a gap for the number of positions, and the code for the embeddings"""
 POSITIONS = {
     "none": "# Positions are off: X is the token embeddings alone",
+    "rotary": "# Positions are rotary: nothing is added to X; queries and keys are turned",
     "random": f'x = x + draw_wide("position", 0, {MAX_TOKENS})[:T]',
     **{name: f"{angle.format('T')}\nx = x + {rows}" for name, (angle, rows) in COMPUTED_POSITIONS.items()},
 }
+TURNS = """\
+R = D - D % 2  # dimensions that are turned, in pairs of neighbours
+angle = torch.arange({})[:, None] / 10000 ** (torch.arange(0, R, 2) / R)  # (T, R/2): position times frequency
+cos, sin = angle.cos(), angle.sin()\
+"""
+"""The code of the tables of rotary positions, with a gap for the number of positions"""
 MAPS = {
     "identity": "query = key = value = x[None]  # nothing is learned: (1, T, C)",
     "linear": """\
@@ -133,6 +140,7 @@ def toy_inputs(ids: Sequence[int], config: ToyConfig) -> tuple[Cell, ...]:
         *section("The weights, drawn from the seed", f"{settings}{_stds(config)}\n\n\n{SEEDED}\n\n\n{draw}"),
         *section("embeddings: a row of numbers for each token", "\n".join(embed)),
         *section("query, key, value", "\n".join(inputs)),
+        *(section("The angles of each position", TURNS.format("T")) if config.positions == "rotary" else ()),
     )
 
 

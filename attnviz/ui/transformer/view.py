@@ -55,7 +55,10 @@ PURPOSES = {
 NORMS_HELP = (
     """*post*: after each sum, as in the paper and BERT. *pre*: before attention and feed-forward, as in GPT-2."""
 )
-POSITIONS = {"sinusoidal": "sin, cos", "lab": "sin, cos of a lab", "random": "learned (random)", "none": "none"}
+POSITIONS = {
+    "sinusoidal": "sin, cos", "lab": "sin, cos of a lab", "random": "learned (random)", "rotary": "rotary",
+    "none": "none",
+}  # fmt: skip
 STEP = 8
 """The step of the width in its slider"""
 HIDDEN_HELP = "Numbers of a token between the two maps of a feed-forward. It is 4 · C until you choose another."
