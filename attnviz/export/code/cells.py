@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -131,33 +131,45 @@ print(f"\\nAll {{len(SHOWN)}} matrices are those that the page showed.")\
 """
 
 
+def rotated_cells(walk: Walk) -> tuple[Cell, ...]:
+    """Return the cells that turn `query` and `key` by `cos` and `sin`, (T, R / 2); none if the layer has no rotation."""
+    if walk.layer.rotation is None:
+        return ()
+    return section(ROTATION, SHOW_ROTATED.format(code=ROTATED.code(walk)))
+
+
 def cells(
-    walk: Walk, inputs: Iterable[Cell], *, place: str, needs: str, page: str = "Step by step"
+    walk: Walk,
+    inputs: Iterable[Cell],
+    *,
+    place: str,
+    needs: str,
+    page: str = "Step by step",
+    unknown: Collection[str] = (),
 ) -> tuple[Cell, ...]:
     """Return a head as cells of a notebook.
 
     Args:
         walk: the head, its tokens and its link.
         inputs: the cells that define the inputs of `COMPUTE`: `x` (Tq, C) or None, `query`, `key`, `value` (H, T, D),
-            `scale`, `mask` (bool, float or None), `W_O` (H·D, C) and `b_O` (C) or None; for a layer with a rotation also
-            `cos` and `sin` (T, R / 2).
+            `scale`, `mask` (bool, float or None), `W_O` (H·D, C) and `b_O` (C) or None; and `rotated_query` and
+            `rotated_key` of a layer with a rotation, from `rotated_cells`.
         place: where the head is, without user text, such as "decoder block 3".
         needs: the required packages, such as "torch and transformers".
         page: the title of the view's page.
+        unknown: the names of matrices that the page shows, but the inputs lack.
     """
     where = f"{place}, head {walk.head}"
     texts = _of_mask(walk.layer) | _of_rotation(walk.layer)
-    rotated = SHOW_ROTATED.format(code=ROTATED.code(walk))
     tokens = {"query_tokens": literals(walk.query_labels), "key_tokens": literals(walk.key_labels)}
     return (
         Cell("markdown", HEADING.format(axes=ROWS_AND_COLUMNS, place=where, needs=needs, page=page)),
         Cell("code", BEGIN.format(link=ascii(walk.link), head=walk.head, **tokens)),
         *inputs,
-        *(() if walk.layer.rotation is None else section(ROTATION, rotated)),
         *(cell for title, code in COMPUTE for cell in section(title.format(**texts), code.format(**texts))),
         *section(
             "The same as torch, and as the page",
-            COMPARE.format(tolerance=TOLERANCE, corner=CORNER, shown=_shown(walk), **texts),
+            COMPARE.format(tolerance=TOLERANCE, corner=CORNER, shown=_shown(walk, unknown), **texts),
         ),
     )
 
@@ -209,9 +221,9 @@ def literals(values: Iterable[object]) -> str:
     return "[" + "\n    ".join(lines).replace("\0", " ") + "]"
 
 
-def _shown(walk: Walk) -> str:
-    """Return the matrices that the page shows as entries of a dictionary literal."""
-    matrices = {name: find_matrix(walk, name) for name in (*OF_HEAD, "concat", "output")}
+def _shown(walk: Walk, unknown: Collection[str]) -> str:
+    """Return the matrices that the page shows as entries of a dictionary literal, without unknown ones."""
+    matrices = {name: find_matrix(walk, name) for name in (*OF_HEAD, "concat", "output") if name not in unknown}
     matrices = {"embeddings": walk.layer.query_input, **matrices}
     return "\n".join(_entry(name, matrix) for name, matrix in matrices.items() if matrix is not None)
 

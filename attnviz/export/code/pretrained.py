@@ -1,7 +1,8 @@
 """Exports a head of a pretrained model as code that loads the model by name with transformers.
 
-If the family's projections are known, the code records the layer's input and computes X · W itself; it compares the
-weights with those of transformers' eager attention. Other families (rotary or relative positions) run with an attention
+If the family's projections are known, the code records the layer's input and computes X · W itself, and turns queries
+and keys by the tables that the layer received if its positions are rotary; it compares the weights with those of
+transformers' eager attention. Other families (relative positions, norms of queries) run with an attention
 function in the script, which records its arguments. The steps around an attention are inputs and outputs of the modules
 of its block.
 """
@@ -11,9 +12,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from attnviz.attention import Mask
-from attnviz.export.code.cells import Cell, compare_places, literals, section
+from attnviz.export.code.cells import Cell, compare_places, literals, rotated_cells, section
 from attnviz.pretrained import BUILT_IN, PretrainedModel
+from attnviz.pretrained.model import BlockMaps, ModuleNames
+from attnviz.pretrained.rotary import Columns
 from attnviz.tokens import Tokens
+from attnviz.trace.layer import LayerTrace
+from attnviz.trace.matrices import operand
 from attnviz.trace.model import Place
 from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
@@ -59,7 +64,7 @@ recorded = {{}}
 
 def record(module, args, kwargs):
     recorded["x"] = args[0] if args else kwargs["hidden_states"]
-    recorded["other"] = kwargs.get("key_value_states", kwargs.get("encoder_hidden_states"))
+    recorded["other"] = kwargs.get("key_value_states", kwargs.get("encoder_hidden_states")){tables}
 
 
 attention.register_forward_pre_hook(record, with_kwargs=True)
@@ -83,18 +88,34 @@ with torch.inference_mode():
 show("query", query[HEAD])
 show("key", key[HEAD])
 show("value", value[HEAD])
-scale = {scale!r}
+{tables}scale = {scale!r}
 mask = {mask}
 {output}\
 """
+TABLES = """
+    recorded["tables"] = kwargs["position_embeddings"]\
+"""
+COS_SIN = """\
+cos, sin = (table[0]{columns} for table in recorded["tables"])  # (T, {pairs}): of the angle of each position and pair
+"""
+COLUMNS: dict[Columns, str] = {"halves": "[:, :{pairs}]", "neighbours": "[:, ::2]", "once": ""}
+"""By the layout of the tables: the columns with the number of each pair, once"""
 SEPARATE = """\
     query = heads(attention.{0}(x))
     key = heads(attention.{1}(x_key))
     value = heads(attention.{2}(x_key))\
 """
-FUSED = "    query, key, value = (heads(part) for part in attention.c_attn(x).chunk(3, dim=-1))"
+FUSED = "    query, key, value = (heads(part) for part in attention.{name}(x).chunk(3, dim=-1))"
+FUSED_SHARED = """\
+    parts = attention.{name}(x).split([{queries}, {keys}, {keys}], dim=-1)
+    query, key, value = (heads(part) for part in parts)\
+"""
+FUSED_HEADS = """\
+    parts = attention.{name}(x).unflatten(-1, ({heads}, 3, D)).unbind(-2)  # (T, H, 3, D): query, key, value by head
+    query, key, value = (heads(part.flatten(1)) for part in parts)\
+"""
 CHECK_WEIGHTS = """\
-eager = torch.softmax(query @ key.transpose(-2, -1) * scale + (
+eager = torch.softmax({query} @ {key}.transpose(-2, -1) * scale + (
     0 if mask is None else torch.zeros(mask.shape).masked_fill(~mask, -math.inf)), dim=-1)
 torch.testing.assert_close(eager, result.{field}[{place}][0], rtol=1e-4, atol=1e-5)
 print("\\nThese weights equal those of transformers' eager attention.")\
@@ -162,22 +183,64 @@ def pretrained_inputs(
         )
     if walk.layer.projections is None or not names.projections or mask is None:
         record = RECORD_ATTENTION.format(path=names.attention, output=output)
-        return *first, *section("query, key and value: the arguments of this layer's attention", record)
+        turned = "" if walk.layer.rotation is None else "\nrotated_query, rotated_key = query, key  # turned already"
+        return *first, *section("query, key and value: the arguments of this layer's attention", record + turned)
+    maps = _maps_at(model, place)
     heads = HEADS.format(
         width=walk.layer.head_size, heads=walk.layer.heads, scale=walk.layer.scale, mask=mask, output=output,
-        project=FUSED if len(names.projections) == 1 else SEPARATE.format(*names.projections),
+        project=_projecting(model, maps, names, walk.layer), tables=_tables(maps, walk.layer),
     )  # fmt: skip
     field = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
     check = CHECK_WEIGHTS.format(
         field=field[place.kind] if decoder_tokens else "attentions",
         # The layers with this attention, in the order in which transformers returns their weights.
         place=model.description.numbers[place.kind].index(place.layer),
+        query=operand(walk.layer, "query"),
+        key=operand(walk.layer, "key"),
     )
+    rotated = rotated_cells(walk)
+    record = RECORD_INPUT.format(path=names.attention, tables=TABLES if rotated else "")
     return (
         *first,
-        *section("embeddings: the input of this layer", RECORD_INPUT.format(path=names.attention)),
-        *section("query, key, value: X · W + b, split into heads", heads, check),
+        *section("embeddings: the input of this layer", record),
+        *section("query, key, value: X · W + b, split into heads", heads),
+        *rotated,
+        Cell("code", check),
     )
+
+
+def unknown_of(walk: Walk) -> tuple[str, ...]:
+    """Return the names of matrices that the cells of `pretrained_inputs` lack: X · W, if they record what follows."""
+    is_recorded = _simple_mask(walk.layer.mask, len(walk.query_labels)) is None
+    return ("query", "key") if is_recorded and walk.layer.rotation is not None else ()
+
+
+def _maps_at(model: PretrainedModel, place: Place) -> BlockMaps:
+    """Return the maps of the attention at a place of a model."""
+    of_kind = [maps for maps in model.blocks if maps.kind == place.kind]
+    return of_kind[model.description.numbers[place.kind].index(place.layer)]
+
+
+def _projecting(model: PretrainedModel, maps: BlockMaps, names: ModuleNames, layer: LayerTrace) -> str:
+    """Return the code of X · W + b for queries, keys and values."""
+    if len(names.projections) > 1:
+        return SEPARATE.format(*names.projections)
+    (name,) = names.projections
+    if maps.fused == "heads":
+        return FUSED_HEADS.format(name=name, heads=layer.heads)
+    queries = layer.heads * layer.head_size
+    columns = int(getattr(model.body.get_submodule(f"{names.attention}.{name}"), "out_features", 3 * queries))
+    if columns == 3 * queries:
+        return FUSED.format(name=name)
+    return FUSED_SHARED.format(name=name, queries=queries, keys=(columns - queries) // 2)
+
+
+def _tables(maps: BlockMaps, layer: LayerTrace) -> str:
+    """Return the line that takes the cosines and sines of a rotation from what the layer received; "" without one."""
+    if maps.rotary is None or layer.rotation is None:
+        return ""
+    pairs = layer.rotation.width // 2
+    return COS_SIN.format(columns=COLUMNS[maps.rotary.columns].format(pairs=pairs), pairs=pairs)
 
 
 def _load(model: PretrainedModel, tokens: Tokens, decoder_tokens: Tokens | None) -> str:

@@ -33,7 +33,7 @@ Written by attnviz from a view of the page Transformer:
 {what}.
 
 {axes} Blocks and heads are counted from 0. It needs torch alone. The weights are drawn
-from a seed and have learned nothing. At the end it compares its numbers with those of torch's own layers, and with
+from a seed and have learned nothing. At the end it compares its numbers with those of torch's own {peer}, and with
 those that the page showed.\
 """
 BEGIN = """\
@@ -360,9 +360,10 @@ def transformer_cells(trace: Trace, config: TransformerConfig, head: int, link: 
     places = [place.name for place in trace.places]
     draw = DRAW + (DRAW_BIAS if config.bias else "")
     architecture = config.architecture
+    peer = "attention" if config.positions == "rotary" else "layers"
     run = f"{MAKE[architecture]}\n{draw}\n\n{RUN[architecture]}"
     return (
-        Cell("markdown", HEADING.format(axes=ROWS_AND_COLUMNS, what=MODELS[architecture])),
+        Cell("markdown", HEADING.format(axes=ROWS_AND_COLUMNS, what=MODELS[architecture], peer=peer)),
         Cell("code", _begin(trace, config, head, link)),
         *section("The weights come from the seed", SEEDED),
         *section("embeddings: a row of numbers for each token, and one for each position", _embeddings(config)),
