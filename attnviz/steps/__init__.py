@@ -59,11 +59,16 @@ def steps_of(walk: Walk) -> dict[str, Step[Any]]:
     return {name: step for name, step in PARTS.items() if name in steps or name in walk.block.matrices}
 
 
+def walk_names_at(model: Description, place: Place) -> tuple[str, ...]:
+    """Return the names of the steps from the text to the output that an attention of a model has, in order."""
+    has = {name: model.steps_in.get(name, {}).get(place.kind, ()) for name in OPTIONAL}
+    return tuple(name for name in STEPS if name not in has or place.layer in has[name])
+
+
 def names_at(model: Description, place: Place) -> tuple[str, ...]:
     """Return the names of the steps that `steps_of` gives for an attention of a model, before the model is run."""
     pre_norm, crosses = model.norm_first, "cross" in model.layers
-    has = {name: model.steps_in.get(name, {}).get(place.kind, ()) for name in OPTIONAL}
-    names = {name for name in STEPS if name not in has or place.layer in has[name]}
+    names = set(walk_names_at(model, place))
     if pre_norm is not None:
         names |= {"attention_residual", "input_norm" if pre_norm else "attention_norm"}
         if place.kind != "decoder" or not crosses:
@@ -78,4 +83,7 @@ def names_at(model: Description, place: Place) -> tuple[str, ...]:
     return tuple(name for name in PARTS if name in names)
 
 
-__all__ = ["ATTENTION", "OF_HEAD", "PARTS", "STEPS", "TOKENS", "Step", "names_at", "steps_of", "unavailable"]
+__all__ = [
+    "ATTENTION", "OF_HEAD", "OPTIONAL", "PARTS", "STEPS", "TOKENS", "Step", "names_at", "steps_of", "unavailable",
+    "walk_names_at",
+]  # fmt: skip

@@ -18,6 +18,8 @@ from attnviz.formatting import nonzero, number
 from attnviz.links.link import read_link
 from attnviz.links.pages import OPENING, PAGES
 from attnviz.sources.shown import ShownHead
+from attnviz.steps import STEPS, walk_names_at
+from attnviz.trace.model import Place
 from attnviz.ui import shell, state
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES, SavedView, view_of
@@ -44,6 +46,7 @@ def show_walk(here: ShownHead) -> None:
         attnviz.tokens.NoTokensError: the text has no tokens.
     """
     state.check_run()
+    _check_step(here)
     queries, keys = here.axes()
     shell.token_notes(queries)
     state.keep_pin(queries.labels, keys.labels)
@@ -58,6 +61,18 @@ def show_walk(here: ShownHead) -> None:
         only_layer=here.source.only_layer,
         opening=state.is_opening_view(),
     )
+
+
+def _check_step(here: ShownHead) -> None:
+    """If the layer does not have the view's step, go to the step before it, with a note."""
+    known, requested = walk_names_at(here.model.description, Place(here.kind, here.layer)), state.get("step")
+    if requested in known:
+        return
+    order = list(STEPS)
+    before = [name for name in known if order.index(name) < order.index(requested)][-1]
+    missing, shown = (STEPS[name].title_of(here.kind, here.layer) for name in (requested, before))
+    state.note(f"This attention has no step “{missing}”: the one before it, “{shown}”, is shown.")
+    state.put("step", before)
 
 
 CHECKS = Checks("step_by_step", "recompute", dict.fromkeys(("loop", "past"), __name__))

@@ -23,6 +23,7 @@ from attnviz.pretrained import BUILT_IN
 from attnviz.runtime.arrays import PART, NotOfferedError, UnmakeableError, array_store
 from attnviz.sources.shown import ShownHead
 from attnviz.tokens import NoTokensError, Tokens
+from attnviz.trace.matrices import QKV, ROTATED
 from attnviz.ui import caches, state
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.lessons import state as lesson_state
@@ -220,12 +221,13 @@ def document_of_walk(walk: Walk, digest: str) -> Document:
 
 def _referring(walk: Walk, digest: str) -> ReferTo:
     """Return the function that decides which arrays a document only refers to, and gives their addresses."""
-    operands: Any = walk.layer.query, walk.layer.key, walk.layer.value
+    layer = walk.layer
+    operands: Any = layer.query, layer.key, layer.value, *(() if layer.rotation is None else (layer.query, layer.key))
     holds_all = 4 * sum(operand.numel() for operand in operands) <= HEADS_BYTES
 
     def refer_to(name: str, nbytes: int) -> str | None:
         matrix, _, head = name.partition("/")
-        is_operand = matrix in ("query", "key", "value")
+        is_operand = matrix in (*QKV, *ROTATED)
         is_held = holds_all or head == "0" if is_operand else nbytes <= OTHER_BYTES
         return None if is_held else address_of(name, digest)
 

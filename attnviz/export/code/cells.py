@@ -109,7 +109,7 @@ COMPUTED_ROTATED = """
 
 COMPARE = """\
 # torch's own attention on the same query, key and value
-theirs = F.scaled_dot_product_attention({query}[None], {key}[None], value[None], attn_mask={added}, scale=scale)[0]{rows}
+theirs = F.scaled_dot_product_attention({operands}, attn_mask={added}, scale=scale)[0]{rows}
 torch.testing.assert_close(head_outputs, theirs, rtol={tolerance}, atol={tolerance})
 
 # What the page showed: the first {corner} rows and columns of each matrix, and the sum of all its finite magnitudes
@@ -132,7 +132,7 @@ print(f"\\nAll {{len(SHOWN)}} matrices are those that the page showed.")\
 
 
 def rotated_cells(walk: Walk) -> tuple[Cell, ...]:
-    """Return the cells that turn `query` and `key` by `cos` and `sin`, (T, R / 2); none if the layer has no rotation."""
+    """Return the cells that turn `query` and `key` by `cos` and `sin`, (T, R / 2); none if nothing turns them."""
     if walk.layer.rotation is None:
         return ()
     return section(ROTATION, SHOW_ROTATED.format(code=ROTATED.code(walk)))
@@ -189,7 +189,8 @@ def _of_mask(layer: LayerTrace) -> dict[str, str]:
 
 def _of_rotation(layer: LayerTrace) -> dict[str, str]:
     """Return the code that depends on the rotation: the names of queries and keys, and what it adds to the matrices."""
-    names = {"query": operand(layer, "query"), "key": operand(layer, "key")}
+    query, key = operand(layer, "query"), operand(layer, "key")
+    names = {"query": query, "key": key, "operands": f"{query}[None], {key}[None], value[None]"}
     return {**names, "rotated": "" if layer.rotation is None else COMPUTED_ROTATED}
 
 

@@ -118,6 +118,7 @@ export const AXIS_TITLES = {
   hidden: "neuron",
   vocabulary: "token of the vocabulary",
   dim: "head width D",
+  pair: "pair of dimensions",
   concat: "heads side by side, H·D",
   layer: "layer",
   head: "head",
@@ -214,7 +215,7 @@ export const THUMBNAIL = 48;
 export const BROAD_ENTROPY = 0.85;
 
 /** The only one that is read. */
-export const DOCUMENT_VERSION = 5;
+export const DOCUMENT_VERSION = 6;
 
 /** The head that stands for the rollout up to a layer. */
 export const ROLLOUT = -1;

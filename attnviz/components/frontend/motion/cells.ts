@@ -8,8 +8,13 @@ const FIRST = 1500; // ms
 const NEXT = { slow: 520, few: 16, rest: 2500 };
 const LANDED = 0.7; // of a beat: then the cell is there
 
-/** `say(q, k)` is the arithmetic of a cell. */
-export type ByCell = { sources: Panel[]; result: Panel; say: (i: number, j: number) => Said[] };
+/** `say(q, k)` is the arithmetic of a cell; `pairs(q, k)` are other cells that it is computed from. */
+export type ByCell = {
+  sources: Panel[];
+  result: Panel;
+  say: (i: number, j: number) => Said[];
+  pairs?: (i: number, j: number) => LitCells[];
+};
 
 /** Scaled, and masked. */
 export function cellsBeats({ step, picture, scale, hidden, example }: Played): Beat[] {
@@ -66,11 +71,12 @@ export function byCell(parts: ByCell, labels: Labels, { q, k }: Pair): Beat[] {
 }
 
 /** One cell, and those that it is computed from. */
-function computed({ sources, result, say }: ByCell, labels: Labels, i: number, j: number) {
-  const lit: LitCells[] = [...sources, result].flatMap(({ name, shape, role }) => [
+function computed({ sources, result, say, pairs }: ByCell, labels: Labels, i: number, j: number) {
+  const own: LitCells[] = [...sources, result].flatMap(({ name, shape, role }) => [
     { panel: name, box: rowOf(i, shape[1]), ink: result.rows === "query" ? "query" : (role ?? "text") },
     { panel: name, box: cell(i, j), ink: "attention", strong: true },
   ]);
+  const lit = [...own, ...(pairs?.(i, j) ?? [])];
   const says: Said[] = [
     [rowName(labels, result.rows, i), "query"],
     [" · "],

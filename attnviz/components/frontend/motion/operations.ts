@@ -1,9 +1,9 @@
 // Steps that are sums, norms, activations or a softmax, perhaps of a product in the same picture: each result is
 // computed in its turn.
 
-import { geluByTanh, momentsOf, normalShare } from "../core/arithmetic.ts";
+import { geluByTanh, momentsOf, normalShare, turnOf } from "../core/arithmetic.ts";
 import { byCell } from "./cells.ts";
-import { whole } from "./order.ts";
+import { cell, whole } from "./order.ts";
 import { productBeats } from "./products.ts";
 import { softmaxBeats } from "./softmax.ts";
 import { at, factor, panelOf, rowIn, shown } from "./words.ts";
@@ -31,8 +31,9 @@ function beatsOf(result: Panel, made: ProductOf | OperationOf, played: Played): 
   if (made.kind === "softmax") return softmaxBeats(played);
   const sources = made.of.flatMap((name) => panelOf(name, picture) ?? []);
   if (sources.length < made.of.length) return [];
-  const say = { sum: added, norm: normed, activation: activated }[made.kind](sources, result, made);
-  return byCell({ sources, result, say }, picture.labels, { q: example.q, k: null });
+  const say = { sum: added, norm: normed, activation: activated, rotation: turned }[made.kind](sources, result, made);
+  const pairs = made.kind === "rotation" ? pairOf(sources[0], picture, made) : undefined;
+  return byCell({ sources, result, say, pairs }, picture.labels, { q: example.q, k: null });
 }
 
 export type Say = (sources: Panel[], result: Panel, made: OperationOf) => (i: number, j: number) => Said[];
@@ -42,6 +43,37 @@ const added: Say = (sources, result) => (i, j) => [
   [" = "],
   [shown(at(result, i, j)), "attention"],
 ];
+
+/** The other dimension of a pair that is turned, and the angle. */
+function pairOf(source: Panel, picture: BoardPicture, made: OperationOf) {
+  const angles = panelOf(`${source.name}_angles`, picture);
+  return (i: number, j: number): LitCells[] => {
+    const turn = turnOf(made, source.shape[0], i, j);
+    if (!turn) return [];
+    const other = turn.isFirst ? turn.b : turn.a;
+    return [
+      { panel: source.name, box: cell(i, other), ink: "attention", strong: true },
+      ...(angles ? [{ panel: angles.name, box: cell(i, turn.pair), ink: "attention", strong: true } as const] : []),
+    ];
+  };
+}
+
+const turned: Say =
+  ([source], result, made) =>
+  (i, j) => {
+    const own = at(source, i, j);
+    const turn = turnOf(made, source.shape[0], i, j);
+    if (!turn) return [[`${shown(own)} stays: this dimension is not turned`]];
+    const { a, b, cos, sin, isFirst } = turn;
+    const [x, y] = [at(source, i, a), at(source, i, b)].map(factor);
+    const [first, second] = (isFirst ? [cos, sin] : [sin, cos]).map(factor);
+    const [left, right] = isFirst ? ["cos θ", "sin θ"] : ["sin θ", "cos θ"];
+    const sign = isFirst ? "−" : "+";
+    return [
+      [`a ${left} ${sign} b ${right} = ${x} × ${first} ${sign} ${y} × ${second} = `],
+      [shown(at(result, i, j)), "attention"],
+    ];
+  };
 
 /** what each activation does with a number */
 const ACTIVATED: Record<string, (x: number) => string> = {

@@ -51,12 +51,22 @@ const CAPTIONS: Record<string, (about: About) => Said[]> = {
     ["value", "value"],
     ["."],
   ],
+  rotated: ({ matrices, pair, query }) => {
+    const angles = rowOf(matrices, "query_angles", pair.q);
+    return [
+      ["Position "],
+      [String(pair.q), "query"],
+      [" turns the query and the key of "],
+      query,
+      [`: their first pair of dimensions by ${number(angles[0], 2)}.`],
+    ];
+  },
   scores: ({ matrices, query, key, cell }) => [
     ["The query of "],
     query,
     [" times the key of "],
     key,
-    [`: ${matrices.held("key").shape[1]} products add up to the score `],
+    [`: ${matrices.attention.size} products add up to the score `],
     [number(cell.score, 2), "attention"],
     ["."],
   ],

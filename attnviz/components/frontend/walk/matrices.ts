@@ -21,12 +21,24 @@ export const COMPUTED = "computed/";
 const INPUTS: Record<string, string[]> = {
   key_t: ["key"],
   ...Object.fromEntries([...BY_CELL, "row_sum"].map((name) => [name, ["query", "key"]])),
+  ...{ query_angles: ["cos", "sin"], key_angles: ["cos", "sin"] },
   head_outputs: HEAD,
   triangle: [],
   masked_zeros: [],
   softmax_weights: [],
   by_data: HEAD,
 };
+
+/**
+ * The names of the arrays of a document: of queries and keys, those from which scores are computed, which rotary
+ * positions have turned.
+ */
+export function operandNames({ arrays, header }: WalkDocument, names: string[]) {
+  const turned = (name: string) => `rotated_${name}`;
+  const isTurned = (name: string) =>
+    header.heads.some((head) => [arrays, header.references].some((held) => `${turned(name)}/${head}` in held));
+  return names.map((name) => (isTurned(name) ? turned(name) : name));
+}
 
 /** Matrices of equal shares of the past, cell by cell. */
 const EQUAL: Record<string, (q: number, k: number) => number> = {
@@ -97,12 +109,14 @@ export class HeadMatrices {
     if (own in header.references) return [own];
     if (this.known(name) in header.references) return [this.known(name)];
     if (name === "concat") {
-      const arrays = header.heads.flatMap((head) => matrixNames(this.document, head, [...HEAD, ...maskNames(header)]));
+      const needed = [...this.operandNames, ...maskNames(header)];
+      const arrays = header.heads.flatMap((head) => matrixNames(this.document, head, needed));
       const others = header.heads.map((head) => new HeadMatrices(this.document, head));
       return arrays.length ? arrays : others.flatMap((one) => one.uncomputed("head_outputs"));
     }
     const masks = Object.hasOwn(INPUTS, name) && name !== "key_t" ? maskNames(header) : [];
-    const arrays = matrixNames(this.document, this.head, [...(INPUTS[name] ?? []), ...masks]);
+    const inputs = operandNames(this.document, INPUTS[name] ?? []);
+    const arrays = matrixNames(this.document, this.head, [...inputs, ...masks]);
     return arrays.length ? arrays : this.uncomputed(name);
   }
 
@@ -115,7 +129,7 @@ export class HeadMatrices {
   }
 
   get isLarge() {
-    const [query, key] = [this.held("query"), this.held("key")];
+    const [query, key] = this.operandNames.map((name) => this.held(name));
     return Boolean(query && key) && query.shape[0] * key.data.length > LARGE;
   }
 
@@ -175,12 +189,19 @@ export class HeadMatrices {
 
   /** Its arithmetic, row by row. */
   get attention() {
-    return new Attention(this.document.header, this.operands([...HEAD, "mask"]), this.products);
+    const [query, key, value, mask] = [...this.operandNames, "mask"].map((name) => this.held(name));
+    return new Attention(this.document.header, { query, key, value, mask }, this.products);
   }
 
   /** The names of the arrays that must be fetched before a row's arithmetic can be had. */
   get missingOfRows() {
-    return matrixNames(this.document, this.head, ["query", "key", ...maskNames(this.document.header)]);
+    const [query, key] = this.operandNames;
+    return matrixNames(this.document, this.head, [query, key, ...maskNames(this.document.header)]);
+  }
+
+  /** The names of the queries, keys and values from which scores and outputs are computed. */
+  get operandNames() {
+    return operandNames(this.document, HEAD);
   }
 
   /** What is derived takes. */
@@ -199,7 +220,8 @@ export class HeadMatrices {
     if (name === "concat") return concatenated(this.document);
     if (!Object.hasOwn(INPUTS, name)) return undefined;
     if (name in EQUAL) return this.eachCell(EQUAL[name]);
-    if (name === "key_t") return transposed(this.operand("key"));
+    if (name === "key_t") return transposed(this.operand(this.operandNames[1]));
+    if (name === "query_angles" || name === "key_angles") return anglesOf(this.operand("cos"), this.operand("sin"));
     if (name === "head_outputs" || name === "by_data") return headOutputs(this);
     if (name === "row_sum") return rowSums(this.get("weights") as Matrix);
     finish(this.rows({ hasCells: true, hasOutput: false }));
@@ -211,13 +233,8 @@ export class HeadMatrices {
     return this.held(name) as Matrix;
   }
 
-  /** Those of these arrays that are here. */
-  operands(names: string[]): Partial<Arrays> {
-    return Object.fromEntries(names.map((name) => [name, this.held(name)]));
-  }
-
   eachCell(at: (q: number, k: number) => number): Matrix {
-    const [queries, keys] = [this.operand("query").shape[0], this.operand("key").shape[0]];
+    const [queries, keys] = this.operandNames.map((operand) => this.operand(operand).shape[0]);
     const made = emptyMatrix(queries, keys);
     for (let n = 0; n < made.data.length; n += 1) made.data[n] = at(Math.floor(n / keys), n % keys);
     return made;
@@ -301,6 +318,11 @@ function transposed({ data, shape: [rows, columns] }: Matrix): Matrix {
   const made = new Float32Array(data.length);
   for (let i = 0; i < rows; i += 1) for (let j = 0; j < columns; j += 1) made[j * rows + i] = data[i * columns + j];
   return { data: made, shape: [columns, rows] };
+}
+
+/** The angles of which these are the cosines and the sines. */
+function anglesOf(cos: Matrix, sin: Matrix): Matrix {
+  return { data: sin.data.map((y, n) => Math.atan2(y, cos.data[n])), shape: cos.shape };
 }
 
 function rowSums({ data, shape: [rows, columns] }: Matrix): Matrix {

@@ -20,6 +20,7 @@ export type Parts = (string | WordedTarget)[];
 
 /** by the name of the step */
 const OF_ROW: Record<string, (pinned: Pinned) => Parts> = {
+  rotated: turnedSaid,
   scaled: scaledSaid,
   weights: weightsSaid,
   attention_residual: sumSaid,
@@ -75,6 +76,14 @@ function columnSaid(matrices: HeadMatrices, k: number): Parts {
   const weight = data[q * shape[1] + k] || 0;
   const words = { words: share(weight), row: q, column: k, matrix: "weights" };
   return ["Here ", column(matrices, k), ", gets most from ", row(matrices, q), ": ", words, "."];
+}
+
+function turnedSaid({ matrices, q }: Pinned): Parts {
+  const angles = rowOf(matrices, "query_angles", q);
+  if (!angles?.length) return [];
+  const turned = (at: number) => ({ words: fixed(angles[at]), row: q, column: at, matrix: "query_angles" });
+  const last = angles.length > 1 ? [", the last by ", turned(angles.length - 1)] : [];
+  return ["In ", row(matrices, q), ", the first pair of dimensions turns by ", turned(0), ...last, "."];
 }
 
 function scaledSaid({ matrices, q, k }: Pinned): Parts {
