@@ -101,10 +101,10 @@ _MASKED_AND_NOT = ("scaled", "masked")
 
 def _scores_picture(walk: Walk) -> Picture:
     _, queries, width = walk.layer.query.shape
-    turned = "" if walk.layer.rotation is None else " turned"
+    rotated = "" if walk.layer.rotation is None else " rotated"
     return product_picture(
-        panel(operand(walk.layer, "query"), f"Q{turned or ' query'}"),
-        panel("key_t", f"Kᵀ{turned or ' key'}"),
+        panel(operand(walk.layer, "query"), f"Q{rotated or ' query'}"),
+        panel("key_t", f"Kᵀ{rotated or ' key'}"),
         panel("scores", "scores", limit=_BEFORE_AND_AFTER, bar=True),
         (queries, width, walk.layer.key.shape[1]),
         "Q · Kᵀ = scores",

@@ -253,7 +253,7 @@ TURNED_NOTICE = annotated(
     "[K](matrix=rotated_key) by [θ](matrix=query_angles), the position times the pair's frequency. So a score depends "
     "on how far apart two tokens are, not on where they stand."
 )
-_TURNED_TITLES = {"query": "Q turned", "key": "K turned"}
+_TURNED_TITLES = {"query": "Q rotated", "key": "K rotated"}
 
 
 def _rotated_formula(walk: Walk) -> Expression:
@@ -301,7 +301,7 @@ def _rotated_picture(walk: Walk) -> Picture | None:
         rows.append(
             (
                 panel(name, _QKV_TITLES[name], limit=limit),
-                panel(f"{name}_angles", "angle θ", limit=math.pi),
+                panel(f"{name}_angles", "θ", limit=math.pi),
                 panel(result, title, limit=limit, bar=True),
             )
         )

@@ -174,8 +174,14 @@ def show_transformer(here: ShownPart) -> None:
         source=here.source.key,
         values={name: state.get(key) for name, key in KEYS.items()} | {"layer": here.layer, "head": here.head},
         layers=here.layers,
-        model=diagram(here, model_tokens, "" if here.source.has_names else state.get("positions")),
+        model=diagram(here, model_tokens, "" if here.source.has_names else _added_positions()),
     )
+
+
+def _added_positions() -> str:
+    """Return the kind of positions that the toy adds to its embeddings; "" if it turns queries and keys instead."""
+    positions: str = state.get("positions")
+    return "" if positions == "rotary" else positions
 
 
 def _check_step(here: ShownPart) -> None:

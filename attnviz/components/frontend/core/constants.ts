@@ -118,7 +118,7 @@ export const AXIS_TITLES = {
   hidden: "neuron",
   vocabulary: "token of the vocabulary",
   dim: "head width D",
-  pair: "pair of dimensions",
+  pair: "pair",
   concat: "heads side by side, H·D",
   layer: "layer",
   head: "head",

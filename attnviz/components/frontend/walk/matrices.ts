@@ -189,8 +189,7 @@ export class HeadMatrices {
 
   /** Its arithmetic, row by row. */
   get attention() {
-    const [query, key, value, mask] = [...this.operandNames, "mask"].map((name) => this.held(name));
-    return new Attention(this.document.header, { query, key, value, mask }, this.products);
+    return new Attention(this.document.header, this.operands([...HEAD, "mask"]), this.products);
   }
 
   /** The names of the arrays that must be fetched before a row's arithmetic can be had. */
@@ -231,6 +230,12 @@ export class HeadMatrices {
   /** An array that every head has. */
   operand(name: string): Matrix {
     return this.held(name) as Matrix;
+  }
+
+  /** Those of these operands of attention that are here. */
+  operands(names: string[]): Partial<Arrays> {
+    const arrays = operandNames(this.document, names).map((name) => this.held(name));
+    return Object.fromEntries(names.map((name, n) => [name, arrays[n]]));
   }
 
   eachCell(at: (q: number, k: number) => number): Matrix {
