@@ -32,7 +32,7 @@ from attnviz.measures.mistakes import NAMES as MISTAKES
 from attnviz.settings import settings
 from attnviz.sources import SOURCES
 from attnviz.sources.compared import B_KEYS
-from attnviz.steps import PARTS, STEPS
+from attnviz.steps import PARTS, STEPS, WALK
 from attnviz.steps.averages import WAYS
 from attnviz.steps.picture import AXES
 from attnviz.toy.config import (
@@ -92,7 +92,7 @@ KEYS: dict[str, Key] = {
     ),
     "layer": Key(0, Index(), "the layer of the model"),
     "head": Key(0, Index(), "the head of that layer, or of the toy"),
-    "step": Key("scores", one_of(*STEPS), "the step"),
+    "step": Key("scores", one_of(*WALK), "the step"),
     "q": Key(None, Index(), "the query of the pinned cell: its row; on the page of BERT, the chosen row"),
     "k": Key(None, Index(), "its key: the column"),
     "tokenizer": Key(

@@ -31,7 +31,7 @@ from attnviz.heads.all_heads import AllHeads
 from attnviz.links.values import ROLLOUT
 from attnviz.notebook.errors import OneSentenceError
 from attnviz.notebook.heads import Heads
-from attnviz.steps import STEPS, steps_of
+from attnviz.steps import WALK, steps_of
 from attnviz.trace.model import Kind
 from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
@@ -201,7 +201,7 @@ class WalkWidget(BaseWidget):
     def __init__(self, heads: Heads, **chosen: Any) -> None:
         first = heads.walk(heads.layers[0], 0)
         choices = {
-            "step": tuple(STEPS),
+            "step": tuple(WALK),
             "layer": heads.layers,
             "head": range(heads.count),
             "q": range(len(first.query_tokens)),

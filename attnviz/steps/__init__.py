@@ -24,22 +24,24 @@ if TYPE_CHECKING:
     from attnviz.trace.walk import Walk
 
 ATTENTION: dict[str, Step[Walk]] = {
-    step.name: step
-    for step in (EMBEDDINGS, QKV, ROTATED, SCORES, SCALED, MASKED, WEIGHTS, HEAD_OUTPUTS, CONCAT, OUTPUT)
+    step.name: step for step in (EMBEDDINGS, QKV, SCORES, SCALED, MASKED, WEIGHTS, HEAD_OUTPUTS, CONCAT, OUTPUT)
 }
-"""The steps that show a walk, by name, in order; a walk has those for which `Step.is_in` holds."""
-
-OF_HEAD = tuple(name for step in ATTENTION.values() if step.is_of_head for name in step.matrices)
-"""The matrices of one head, by the names that `attnviz.attention.AttentionSteps` gives them."""
+"""The steps that show a walk, by name, in order; every walk has them."""
 
 STEPS: dict[str, Step[Any]] = {TOKENS.name: TOKENS, **ATTENTION}
-"""The steps from the text to the output, by name, in order."""
+"""The steps from the text to the output that every walk has, by name, in order."""
 
-OPTIONAL = (ROTATED.name,)
-"""The steps in `STEPS` that not every attention has: see `Description.steps_in`"""
+_ALL: tuple[Step[Any], ...] = (
+    TOKENS, EMBEDDINGS, QKV, ROTATED, SCORES, SCALED, MASKED, WEIGHTS, HEAD_OUTPUTS, CONCAT, OUTPUT,
+)  # fmt: skip
+WALK: dict[str, Step[Any]] = {step.name: step for step in _ALL}
+"""`STEPS`, and among them those that only some attentions have: see `Step.is_in` and `Description.steps_in`."""
+
+OF_HEAD = tuple(name for step in WALK.values() if step.is_of_head for name in step.matrices)
+"""The matrices of one head."""
 
 _INPUT: tuple[Step[Any], ...] = (TOKENS, EMBEDDINGS, INPUT_NORM)
-PARTS = {step.name: step for step in (*_INPUT, *STEPS.values(), *AFTER_ATTENTION, *LANGUAGE_HEAD)}
+PARTS = {step.name: step for step in (*_INPUT, *WALK.values(), *AFTER_ATTENTION, *LANGUAGE_HEAD)}
 """All steps of a transformer, by name, in order; a walk has only those whose matrices its part of a block has"""
 
 _OF_PART = {
@@ -53,7 +55,7 @@ def steps_of(walk: Walk) -> dict[str, Step[Any]]:
     """Return the steps of a walk, by name, in order."""
     if walk.averages:
         return dict(WAYS)
-    steps = {name: step for name, step in STEPS.items() if name not in OPTIONAL or step.is_in(walk)}
+    steps = {name: step for name, step in WALK.items() if name in STEPS or step.is_in(walk)}
     if walk.block is None:
         return steps
     return {name: step for name, step in PARTS.items() if name in steps or name in walk.block.matrices}
@@ -61,8 +63,8 @@ def steps_of(walk: Walk) -> dict[str, Step[Any]]:
 
 def walk_names_at(model: Description, place: Place) -> tuple[str, ...]:
     """Return the names of the steps from the text to the output that an attention of a model has, in order."""
-    has = {name: model.steps_in.get(name, {}).get(place.kind, ()) for name in OPTIONAL}
-    return tuple(name for name in STEPS if name not in has or place.layer in has[name])
+    layers = {name: model.steps_in.get(name, {}).get(place.kind, ()) for name in WALK}
+    return tuple(name for name in WALK if name in STEPS or place.layer in layers[name])
 
 
 def names_at(model: Description, place: Place) -> tuple[str, ...]:
@@ -84,6 +86,6 @@ def names_at(model: Description, place: Place) -> tuple[str, ...]:
 
 
 __all__ = [
-    "ATTENTION", "OF_HEAD", "OPTIONAL", "PARTS", "STEPS", "TOKENS", "Step", "names_at", "steps_of", "unavailable",
+    "ATTENTION", "OF_HEAD", "PARTS", "STEPS", "TOKENS", "WALK", "Step", "names_at", "steps_of", "unavailable",
     "walk_names_at",
 ]  # fmt: skip

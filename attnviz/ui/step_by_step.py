@@ -18,7 +18,7 @@ from attnviz.formatting import nonzero, number
 from attnviz.links.link import read_link
 from attnviz.links.pages import OPENING, PAGES
 from attnviz.sources.shown import ShownHead
-from attnviz.steps import STEPS, walk_names_at
+from attnviz.steps import WALK, walk_names_at
 from attnviz.trace.model import Place
 from attnviz.ui import shell, state
 from attnviz.ui.messages import plain
@@ -68,9 +68,9 @@ def _check_step(here: ShownHead) -> None:
     known, requested = walk_names_at(here.model.description, Place(here.kind, here.layer)), state.get("step")
     if requested in known:
         return
-    order = list(STEPS)
+    order = list(WALK)
     before = [name for name in known if order.index(name) < order.index(requested)][-1]
-    missing, shown = (STEPS[name].title_of(here.kind, here.layer) for name in (requested, before))
+    missing, shown = (WALK[name].title_of(here.kind, here.layer) for name in (requested, before))
     state.note(f"This attention has no step “{missing}”: the one before it, “{shown}”, is shown.")
     state.put("step", before)
 
