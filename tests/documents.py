@@ -95,8 +95,8 @@ def _masked(mask: npt.NDArray[Any]) -> bytes:
 
 NOT_SAFETENSORS = "This is not a safetensors file."
 NOT_MATHML = "header.steps[0].formula is not MathML as attnviz writes it."
-VERSION = "The document's version is not 5, the only one that this reader knows."
-NOT_AS_SAID = "The document's header is not as version 5 says."
+VERSION = "The document's version is not 6, the only one that this reader knows."
+NOT_AS_SAID = "The document's header is not as version 6 says."
 
 
 def _take_away(header: dict[str, Any], arrays: Arrays) -> None:

@@ -37,11 +37,21 @@ class Matrices:
     def double(self, name: str) -> Array:
         return self.get(name).astype(np.float64)
 
+    def operand(self, name: str) -> str:
+        """Return the name of the queries or keys that the scores are made of."""
+        turned = f"rotated_{name}"
+        return turned if f"{turned}/{self.head}" in self.document.arrays else name
+
+    def query_angles(self) -> Array:
+        return np.arctan2(self.double("sin"), self.double("cos"))
+
+    key_angles = query_angles
+
     def key_t(self) -> Array:
-        return self.get("key").T
+        return self.get(self.operand("key")).T
 
     def scores(self) -> Array:
-        return self.double("query") @ self.double("key").T
+        return self.double(self.operand("query")) @ self.double(self.operand("key")).T
 
     def scaled(self) -> Array:
         return self.scores() * self.document.header.scale

@@ -40,6 +40,8 @@ TOYS = {
     "no output projection": ToyConfig(scale="sqrt_c", projection=False, positions="random"),
     "identity": ToyConfig(qkv="identity"),
     "position mixing": ToyConfig(qkv="positions", causal=True, heads=3),
+    "rotary": ToyConfig(positions="rotary", heads=3),
+    "rotary, odd width": ToyConfig(positions="rotary", head_size=5, causal=True),
 }
 FAMILIES = {"gpt2": "decoder", "t5": "decoder", "bart": "cross", "llama": "decoder", "opt": "decoder"}
 

@@ -18,7 +18,7 @@ from attnviz.formulas import latex, mathml
 from attnviz.pretrained import load
 from attnviz.pretrained.attention_interface import IMPLEMENTATION
 from attnviz.pretrained.transformers_model import NO_OUTPUT, NOT_LINEAR, TransformersModel
-from attnviz.steps import ATTENTION, PARTS, STEPS, unavailable
+from attnviz.steps import ATTENTION, PARTS, STEPS, WALK, steps_of, unavailable
 from attnviz.steps.attention import FAINT_BELOW, faint
 from attnviz.steps.picture import AXES, MADE_FROM, joined, share
 from attnviz.tokens import WordTokenizer
@@ -38,6 +38,10 @@ CONFIGS = {
     "scale 1/8": ToyConfig(scale="0.125", head_size=16, positions="none"),
     "scale 1/√C": ToyConfig(scale="sqrt_c", projection=False, positions="random"),
     "identity": ToyConfig(qkv="identity"),
+    "rotary": ToyConfig(positions="rotary"),
+    "rotary, an odd width": ToyConfig(positions="rotary", head_size=5, qkv="linear", causal=True),
+    "rotary, without projections": ToyConfig(positions="rotary", qkv="identity"),
+    "rotary, mixing positions": ToyConfig(positions="rotary", qkv="positions"),
     "position mixing": ToyConfig(qkv="positions", causal=True),
     "biases, wide": ToyConfig(width=40, bias=True, heads=3),
     "rows without keys": ToyConfig(causal=True, padding=2),
@@ -58,6 +62,8 @@ def inputs(walk: Walk) -> dict[str, Any]:
     space: dict[str, Any] = {"torch": torch, "math": math, "embeddings": layer.query_input, "x_key": layer.key_input}
     if walk.parts:
         space |= {"token_embeddings": walk.parts[0], "positions": walk.parts[1]}
+    if layer.rotation is not None:
+        space |= {"cos": layer.rotation.cos, "sin": layer.rotation.sin}
     space["mask"] = layer.mask.of_heads(head).cells
     for name, projection in (layer.projections or {}).items():
         if projection.weight is not None:
@@ -72,12 +78,17 @@ def inputs(walk: Walk) -> dict[str, Any]:
 
 def check(walk: Walk) -> None:
     space = inputs(walk)
-    for step in COMPUTED:
-        exec(ATTENTION[step].code(walk), space)
+    for step in steps_of(walk).values():
+        if step.matrices:
+            exec(step.code(walk), space)
     layer, steps = walk.layer, walk.steps
     torch.testing.assert_close(space["x"], layer.query_input)
-    for name in ("query", "key", "value", "scores", "scaled", "masked", "weights", "head_outputs"):
+    for name in ("value", "scores", "scaled", "masked", "weights", "head_outputs"):
         torch.testing.assert_close(space[name], getattr(steps, name), rtol=1e-5, atol=1e-5, msg=lambda m, n=name: n + m)
+    for name in ("query", "key"):
+        turned = name if layer.rotation is None else f"rotated_{name}"
+        torch.testing.assert_close(space[turned], getattr(steps, name), rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(space[name], matrix(walk, name), rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(space["concat"], layer.concat())
     expected = layer.output() if layer.output_projection is not None else layer.concat()
     torch.testing.assert_close(space["output"], expected)
@@ -188,8 +199,8 @@ def test_pictures_show_matrices_of_the_walk_and_their_axes_have_the_lengths_of_t
 def test_a_step_is_made_from_a_matrix_of_the_same_shape(tmp_path: Path) -> None:
     """In the browser the cells of one turn into the cells of the other."""
     walk = walk_to_attention(WordTokenizer().tokenize("the animal didn't cross the street"), ToyConfig())
-    assert list(MADE_FROM)[:3] == ["scaled", "masked", "weights"]
-    configs = (TransformerConfig("decoder"), TransformerConfig("decoder", norm="pre"))
+    assert list(MADE_FROM)[:5] == ["rotated_query", "rotated_key", "scaled", "masked", "weights"]
+    configs = (TransformerConfig("decoder", positions="rotary"), TransformerConfig("decoder", norm="pre"))
     walks = [walk, *(trace_transformer(walk.query_tokens, None, config).walk_at(1, 0) for config in configs)]
     masked = load(str(save_model(tf.BertForMaskedLM(tf.BertConfig(**BERT)), tmp_path, "bert")))
     walks.append(masked.trace("the animal").walk_at(1, 0))
@@ -218,8 +229,8 @@ def test_steps_name_the_quantities_that_a_model_does_not_provide() -> None:
 
 
 def test_a_model_that_lacks_one_map_says_so_only_where_it_is_missing(tmp_path: Path) -> None:
-    rotary = load(str(save("llama", tmp_path))).trace("the cat sat")
-    assert missing_in(rotary.walk(0, 0)) == {"qkv": NOT_LINEAR}
+    scaled = load(str(save("opt", tmp_path))).trace("the cat sat")  # its queries are multiplied before the attention
+    assert missing_in(scaled.walk(0, 0)) == {"qkv": NOT_LINEAR}
     bert = tf.BertModel(tf.BertConfig(**BERT, attn_implementation=IMPLEMENTATION))
     for layer in bert.encoder.layer:
         layer.attention.output.dense = torch.nn.Sequential(layer.attention.output.dense)  # not a known layout
@@ -448,3 +459,40 @@ def test_titles_of_several_heads_are_one_where_they_are_the_same() -> None:
     assert other is not None
     assert [panel.title for panel in joined((one, other)).panels] == [("head 0", "head 1"), "concat: all heads"]
     assert joined((one, one)) == joined((one,)) == one
+
+
+ROTARY = {name: config for name, config in CONFIGS.items() if name.startswith("rotary")}
+
+
+@pytest.mark.parametrize("config", ROTARY.values(), ids=ROTARY)
+def test_a_walk_whose_queries_turn_shows_it_between_the_projections_and_the_scores(config: ToyConfig) -> None:
+    walk, step = walk_toy(config), WALK["rotated"]
+    assert list(steps_of(walk)) == list(WALK)
+    assert list(steps_of(walk_toy(ToyConfig()))) == list(STEPS)
+    shown, scores = step.picture(walk), ATTENTION["scores"].picture(walk)
+    assert shown is not None and scores is not None
+    assert [panel.title for panel in shown.panels] == ["Q query", "θ", "Q rotated", "K key", "θ", "K rotated"]
+    assert [panel.title for panel in scores.panels] == ["Kᵀ rotated", "Q rotated", "scores"]
+    assert {name: one.of for name, one in shown.operations.items()} == {
+        "rotated_query": ("query",), "rotated_key": ("key",),
+    }  # fmt: skip
+    assert step.picture(walk_toy(ToyConfig())) is None
+    formula = mathml(step.formula(walk))
+    assert formula.count('class="boxed"') == 1 and formula.count("θ") > 4
+    assert "<msub>" in mathml(ATTENTION["scores"].formula(walk))
+    assert "how far apart two tokens are" in step.notice(walk)
+    assert {mark.target.matrix for mark in marks_of(step.notice(walk))} == {*shown.operations, "query_angles"}
+    assert {mark.target.matrix for mark in marks_of(ATTENTION["scores"].notice(walk))} == {"rotated_query", "key_t"}
+
+
+def test_the_fact_says_how_many_dimensions_turn_and_how_fast() -> None:
+    fact = WALK["rotated"].fact
+    assert fact(walk_toy(ROTARY["rotary"])) == (
+        "Here all 8 dimensions turn, in 4 pairs: dimensions 0 and 1 are the first. It turns by 1.0000 a token, the "
+        "last pair by 0.0010 (in radians, of which 2π are a full turn)."
+    )
+    assert fact(walk_toy(ToyConfig(positions="rotary", head_size=3))) == (
+        "Here 2 of 3 dimensions turn, in 1 pair: dimensions 0 and 1 are the first. It turns by 1.0000 a token."
+    )
+    assert fact(run_block((7,), ROTARY["rotary"]).walk(0, 0)).endswith("dimensions 0 and 1 are the first.")
+    assert fact(walk_toy(ToyConfig())) == "" == WALK["rotated"].code(walk_toy(ToyConfig()))
