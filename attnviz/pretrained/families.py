@@ -59,9 +59,12 @@ def find_input_projections(
         head_size: D.
         order: the order of the columns, if one layer computes all three.
     """
-    whole = _linear_map(fused_layer(module))
+    fused = fused_layer(module)
+    whole = _linear_map(fused)
     if whole is None:
         maps = [linear_map(getattr(module, name)) for name in _separate(module)]
+    elif isinstance(fused, Conv1D) and fused.nf != 3 * heads * head_size:
+        maps = []  # keys and values of GPT-2's cross-attention
     else:
         maps = _unfused(whole, heads, head_size, order)
     if any(linear.weight.shape[1] % head_size or heads * head_size % linear.weight.shape[1] for linear in maps):

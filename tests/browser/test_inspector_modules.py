@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import torch
 from torch.nn import functional as F
 
+from attnviz.trace.model import Pairing
+from attnviz.trace.rotation import Rotation
 from tests.browser.modules import Run
 
 PARTS = """
@@ -201,6 +203,37 @@ def test_what_is_no_product_is_worked_out_as_torch_works_it_out(run: Run) -> Non
     assert shown[8]["activation"].startswith(f"x · Φ(x) = 2.0000 × {torch.special.ndtr(ROW[1, 0]):.4f} = 1.9545")
     assert shown[11]["activation"].startswith("½ · 2.0000 · (1 + 0.9")
     assert shown[-1] is None
+
+
+def test_a_dimension_that_is_turned_is_worked_out_from_its_pair_and_the_angle(run: Run) -> None:
+    """In both pairings, and of a dimension that stays."""
+    x = torch.tensor([[0.5, -1.0, 3.0, 2.0, 7.0], [2.0, -0.5, 0.25, 1.0, -7.0]], dtype=torch.float64)
+    angle = torch.tensor([[0.0, 0.0], [1.0, 0.1]], dtype=torch.float64)
+    rotations = [Rotation(angle.cos(), angle.sin(), pairing) for pairing in get_args(Pairing)]
+    body = """
+      const one = new m.Operation();
+      const panels = [panel("query", "query", "dim", given.x)];
+      const made = { kind: "rotation", of: ["query"], cos: given.cos, sin: given.sin };
+      return ["halves", "neighbours"].map((pairing) => [0, 1, 2, 3, 4].map((j) => {
+        const worked = one.worked({ at: { i: 1, j }, panels, made: { ...made, pairing } });
+        write(room, ...worked.lines);
+        return [worked.value, lines(room)];
+      }));
+    """
+    given = {"x": x.tolist(), "cos": angle.cos().flatten().tolist(), "sin": angle.sin().flatten().tolist()}
+    halves, neighbours = run("inspector/operation.ts", PARTS + body, given)
+    for rotation, found in zip(rotations, (halves, neighbours), strict=True):
+        assert [value for value, _ in found] == pytest.approx(rotation.apply(x)[1].tolist(), abs=1e-12)
+    assert halves[0][1] == {
+        "angle": "θ of row 1 and pair 0 = 1.0000",
+        "rotation": "query[1, dim 0] · cos θ − query[1, dim 2] · sin θ2.0000 · 0.5403 − 0.2500 · 0.8415 = 0.8702",
+    }
+    assert halves[3][1] == {
+        "angle": "θ of row 1 and pair 1 = 0.1000",
+        "rotation": "query[1, dim 1] · sin θ + query[1, dim 3] · cos θ−0.5000 · 0.0998 + 1.0000 · 0.9950 = 0.9451",
+    }
+    assert neighbours[1][1]["rotation"].startswith("query[1, dim 0] · sin θ + query[1, dim 1] · cos θ2.0000 · 0.8415 +")
+    assert halves[4][1] == {"rotation": "query[1, dim 4] = −7.0000this dimension is not turned"}
 
 
 def test_the_share_of_a_normal_distribution_is_torchs(run: Run) -> None:

@@ -400,6 +400,7 @@ def documents() -> dict[str, Document]:
         "long scores": toy(scale="40", causal=True),
         "averages": document_of_layer(walk_to_attention(WordTokenizer().tokenize(" ".join(WORDS)), ToyConfig(width=8))),
         "mixing": toy(qkv="positions"),
+        "turned": toy(positions="rotary", causal=True),
         "pre-norm": part(2, norm="pre", depth=1, activation="gelu_tanh"),
         "cross": part(2, depth=1, activation="gelu"),
     }
@@ -439,6 +440,7 @@ AFTER = "attention_residual feed_forward_hidden feed_forward_output probabilitie
         ("long scores", 1, 4, 2, "scaled weights"),
         ("averages", 0, 3, 1, "loop matrix softmax data"),
         ("mixing", 1, 1, 3, "qkv"),
+        ("turned", 2, 4, 1, "qkv rotated scores weights"),
         ("pre-norm", 0, 1, 1, f"input_norm {AFTER}"),
         ("cross", 1, 3, 2, "qkv head_outputs attention_norm feed_forward_hidden"),
     ],

@@ -61,6 +61,17 @@ def captions(run: Run, walk: Walk, q: int | None, k: int | None) -> tuple[dict[s
     return found["pair"], found["said"]
 
 
+def test_the_sentence_about_turned_queries_says_the_angle_of_the_position(run: Run) -> None:
+    walk = run_block(range(6), ToyConfig(positions="rotary"), "abcdef").walk(0, 1)
+    _, said = captions(run, walk, 3, 1)
+    assert text(said["rotated"]) == (
+        "Position 3 turns the query and the key of “d”: their first pair of dimensions by 3.00."
+    )
+    products = [float(x) for x in (walk.layer.query[1, 3] @ walk.layer.key[1, 1],)]
+    assert numbers(said["scores"]) == pytest.approx(products, abs=0.0051)
+    assert numbers(said["qkv"])[0] == pytest.approx(float(walk.layer.projected("query")[1, 3, 0]), abs=0.0051)
+
+
 def text(said: list[list[str]]) -> str:
     return "".join(piece for piece, *_ in said)
 

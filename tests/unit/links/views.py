@@ -159,10 +159,10 @@ DEFAULTS: dict[str, Any] = {
 WORDS = {
     "source": "toy pretrained trained",
     "kind": "encoder decoder cross",
-    "step": "tokens embeddings qkv scores scaled masked weights head_outputs concat output",
+    "step": "tokens embeddings qkv rotated scores scaled masked weights head_outputs concat output",
     "tokenizer": "word char bert",
     "charset": "shakespeare text file",
-    "positions": "none sinusoidal lab random",
+    "positions": "none sinusoidal lab random rotary",
     "qkv": "linear identity positions",
     "mask": "none causal",
     "mask_value": "-inf -1e10 -1e10_before",
