@@ -159,7 +159,8 @@ def token_controls(positions: Mapping[str, str] = POSITIONS) -> None:
     with left:
         state.choice("tokenizer", st.selectbox, "Tokens")
     with right:
-        state.choice("positions", st.selectbox, "Positions", positions, format_func=positions.get, help=POSITIONS_HELP)
+        about = POSITIONS_HELP if "rotary" in positions else None
+        state.choice("positions", st.selectbox, "Positions", positions, format_func=positions.get, help=about)
     if state.get("tokenizer") == "char":
         choose_charset()
 
