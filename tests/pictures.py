@@ -39,8 +39,8 @@ class Matrices:
 
     def operand(self, name: str) -> str:
         """Return the name of the queries or keys that the scores are made of."""
-        turned = f"rotated_{name}"
-        return turned if f"{turned}/{self.head}" in self.document.arrays else name
+        changed = (f"rotated_{name}", f"normed_{name}")
+        return next((one for one in changed if f"{one}/{self.head}" in self.document.arrays), name)
 
     def query_angles(self) -> Array:
         return np.arctan2(self.double("sin"), self.double("cos"))

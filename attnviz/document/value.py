@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from attnviz.trace.matrices import AXES, QKV, ROTATED
+from attnviz.trace.matrices import AXES, NORM_WEIGHTS, NORMED, QKV, ROTATED
 
 if TYPE_CHECKING:
     from attnviz.attention import Masked, MaskKind
@@ -48,7 +48,7 @@ ARRAYS: dict[str, tuple[str, ...]] = {
 
 PROJECTIONS = ("W_query", "W_key", "W_value", "U_query", "U_key", "U_value")
 """The arrays of a head that grow with the width of the model; together they are most of a layer's data"""
-OF_HEAD = (*PROJECTIONS, "b_query", "b_key", "b_value", *QKV, *ROTATED, "mask")
+OF_HEAD = (*PROJECTIONS, "b_query", "b_key", "b_value", *QKV, *NORM_WEIGHTS, *NORMED, *ROTATED, "mask")
 """The arrays of a head: head 5's query is `query/5`. A mask that all heads share is `mask`."""
 
 REQUIRED = QKV

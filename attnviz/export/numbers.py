@@ -18,7 +18,7 @@ import numpy.typing as npt
 from attnviz.export.csv_files import protected
 from attnviz.figures.style import AXIS_TITLE, ROWS_AND_COLUMNS
 from attnviz.steps import OF_HEAD, PARTS
-from attnviz.trace.matrices import AXES, QKV, ROTATED, find_matrix, heads_matrix
+from attnviz.trace.matrices import AXES, NORM_WEIGHTS, NORMED, QKV, ROTATED, find_matrix, heads_matrix
 from attnviz.trace.walk import Walk
 
 Array = npt.NDArray[np.float32]
@@ -35,7 +35,8 @@ _WORDS = {
 def _axes(name: str) -> tuple[str, str]:
     """Return the names of a quantity's rows and columns; a vector is one row."""
     *rows, columns = (_WORDS.get(axis, axis) for axis in AXES[name])
-    return rows[0] if rows else "weight" if name.startswith("gamma_") else "bias", columns
+    of_vector = {"gamma": "weight", "root": "root of mean square"}.get(name.partition("_")[0], "bias")
+    return rows[0] if rows else of_vector, columns
 
 
 QUANTITIES = {name: _axes(name) for step in PARTS.values() for name in (*step.weights, *step.matrices)}
@@ -60,10 +61,10 @@ def collect(walk: Walk, heads: Sequence[int]) -> dict[str, Array]:
     """
     layer, chosen = walk.layer, list(heads)
     steps = layer.all_heads()
-    before = (*QKV, *ROTATED)
+    before = (*QKV, *NORMED, *ROTATED)
     quantities = {name: getattr(steps, name)[chosen] for name in OF_HEAD if name not in before}
     maps = (f"{letter}_{of}" for letter in "WUb" for of in QKV)
-    quantities |= {name: heads_matrix(layer, name, chosen) for name in (*before, *maps)}
+    quantities |= {name: heads_matrix(layer, name, chosen) for name in (*before, *NORM_WEIGHTS, *maps)}
     quantities["concat"] = steps.concat
     quantities["embeddings_k"] = None if layer.key_input is layer.query_input else layer.key_input
     for name in QUANTITIES.keys() - quantities.keys():

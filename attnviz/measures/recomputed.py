@@ -129,7 +129,10 @@ def rows_from_past(layer: LayerTrace, head: int) -> FromPast:
             query, key, value = (vectors[head, :end] for vectors in (layer.query, layer.key, layer.value))
         else:
             query, key, value = (_cut(projection, end).apply(x[:end])[0] for projection in maps)  # (i + 1, D)
-            query, key = layer.turned(query), layer.turned(key)
+            if layer.norms or layer.rotation is not None:
+                query, key = (
+                    operand[head] for operand in _shortened(layer, end).operands_of(x[:end], x[:end]).values()
+                )
         steps = attend(query, key, value, mask=_corner(mask, layer.query.shape[1], end), scale=layer.scale)
         rows.append(steps.head_outputs[-1])
     return FromPast(layer.head(head).head_outputs[:count], torch.stack(rows), maps is not None and x is not None)
@@ -140,6 +143,12 @@ def _maps_of(layer: LayerTrace, head: int) -> list[Projection] | None:
     if layer.projections is None:
         return None
     return [layer.projections[name].at([head]) for name in QKV]
+
+
+def _shortened(layer: LayerTrace, end: int) -> LayerTrace:
+    """Return a layer with projections for `end` tokens."""
+    projections = {name: _cut(projection, end) for name, projection in (layer.projections or {}).items()}
+    return replace(layer, projections=projections)
 
 
 def _cut(projection: Projection, end: int) -> Projection:

@@ -20,6 +20,7 @@ from transformers.pytorch_utils import Conv1D
 
 from attnviz.pretrained.model import FusedOrder, ModuleNames
 from attnviz.toy.layers import linear_map
+from attnviz.trace.head_norm import HeadNorm, HeadNormKind
 from attnviz.trace.layer import (
     ACTIVATIONS,
     AfterAttention,
@@ -27,11 +28,11 @@ from attnviz.trace.layer import (
     BlockWeights,
     LinearMap,
     Norm,
+    Operand,
     Projection,
 )
 from attnviz.trace.matrices import QKV
 from attnviz.trace.model import Activation
-from attnviz.trace.rotation import Rotation
 from attnviz.trace.vocabulary import Transform, Vocabulary
 
 SEPARATE = (("query", "key", "value"), ("q_lin", "k_lin", "v_lin"), ("q_proj", "k_proj", "v_proj"), ("q", "k", "v"))
@@ -101,15 +102,60 @@ def find_output_projection(module: nn.Module, parent: nn.Module | None) -> Linea
     return next((_linear_map(layer) for layer in candidates if isinstance(layer, nn.Linear | Conv1D)), None)
 
 
-def reproduces(projection: Projection, x: Tensor, recorded: Tensor, rotation: Rotation | None = None) -> bool:
-    """Return whether projecting x, (T, C), and turning it gives the recorded vectors, (H, T, D), up to rounding.
+HEAD_NORMS = (("q_norm", "k_norm"), ("q_layernorm", "k_layernorm"), ("query_layernorm", "key_layernorm"))
+"""The norms of queries and keys: Qwen3, Gemma 3, OLMo 2 and most others; LFM2, Phi; Hunyuan"""
 
-    False for families that change queries and keys in other ways after the projection, such as norms.
+
+def find_head_norms(module: nn.Module, heads: int, head_size: int) -> list[dict[Operand, HeadNorm]]:
+    """Return what the norms of queries and keys of an attention module may be; empty if it has none that are known.
+
+    What RMSNorm multiplies by is its weight, or 1 + its weight, as in Gemma: only trying tells which.
+    """
+    for names in HEAD_NORMS:
+        found = [getattr(module, name, None) for name in names]
+        if all(isinstance(norm, nn.Module) for norm in found):
+            candidates = ([_head_norm(norm, heads, head_size, added) for norm in found] for added in (0.0, 1.0))
+            return [{"query": query, "key": key} for query, key in candidates if query is not None and key is not None]
+    return []
+
+
+def _head_norm(module: Any, heads: int, head_size: int, added: float) -> HeadNorm | None:
+    """Return the norm of a module whose weight, plus `added`, multiplies; None if its weight fits no heads."""
+    weight, bias = getattr(module, "weight", None), getattr(module, "bias", None)
+    eps = getattr(module, "variance_epsilon", getattr(module, "eps", None))
+    if not isinstance(weight, Tensor) or not isinstance(eps, float) or weight.numel() % head_size:
+        return None
+    kind: HeadNormKind = "layer" if "LayerNorm" in type(module).__name__ else "rms"
+    is_joint = weight.ndim == 1 and weight.numel() > head_size
+    split = (None if vector is None else _by_head(vector.detach(), heads, head_size) for vector in (weight, bias))
+    gamma, beta = split
+    return None if gamma is None else HeadNorm(kind, gamma + added, beta, eps, is_joint)
+
+
+def _by_head(vector: Tensor, heads: int, head_size: int) -> Tensor | None:
+    """Return a norm's vector for each head, (H, D): the same for all, or repeated for the heads that share a key."""
+    rows = vector.reshape(-1, head_size)
+    return None if heads % len(rows) else rows.repeat_interleave(heads // len(rows), dim=0)
+
+
+def reproduces(
+    projection: Projection,
+    x: Tensor,
+    recorded: Tensor,
+    change: Callable[[Tensor], Tensor] = lambda projected: projected,
+) -> bool:
+    """Return whether projecting x, (T, C), gives the recorded vectors, (H, T, D), up to rounding.
+
+    Args:
+        projection: the projection.
+        x: what it reads.
+        recorded: what the attention received.
+        change: what is done to the projected vectors before: norms, and a rotation.
     """
     weight = projection.weight
     if weight is None or weight.shape[1] != x.shape[1] or weight.shape[2] != recorded.shape[2]:
         return False
-    projected = projection.apply(x) if rotation is None else rotation.apply(projection.apply(x))
+    projected = change(projection.apply(x))
     size = float(recorded.abs().max()) if recorded.numel() else 0.0
     return projected.shape == recorded.shape and bool(
         torch.allclose(projected, recorded, rtol=1e-4, atol=1e-5 * max(1.0, size))

@@ -16,7 +16,8 @@ from attnviz.attention import Mask
 from attnviz.pretrained.rotary import RotaryLayout
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
-from attnviz.trace.layer import AfterAttention, Block, BlockWeights, LinearMap, Norm, Projection
+from attnviz.trace.head_norm import HeadNorm
+from attnviz.trace.layer import AfterAttention, Block, BlockWeights, LinearMap, Norm, Operand, Projection
 from attnviz.trace.model import Description, Kind, Need, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import Call, Pass, batch_weights, recording
 from attnviz.trace.trace import Trace
@@ -40,6 +41,8 @@ class BlockMaps(ShortRepr):
     output: LinearMap | None
     rotary: RotaryLayout | None = None
     """How it turns queries and keys by the tables that it receives; None if it turns none, or if that is not known"""
+    norms: Mapping[Operand, HeadNorm] = field(default_factory=dict)
+    """The norms of queries and keys between projection and rotation; empty if it has none, or none are known"""
     fused: FusedOrder = "parts"
     """The order of the columns, if one layer computes query, key and value"""
     unavailable: Mapping[Need, str] = field(default_factory=dict)
@@ -218,6 +221,7 @@ def block_of(call: Call, maps: BlockMaps, mask: Mask) -> Block:
         mask,
         projections=maps.projections,
         output_projection=maps.output,
+        norms=maps.norms,
         rotation=None if maps.rotary is None or call.tables is None else maps.rotary.rotation(*call.tables),
         unavailable=maps.unavailable,
     )

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from inspect import signature
-from itertools import chain
+from itertools import chain, product
 from threading import Lock
-from typing import Any, NamedTuple, cast, get_args
+from typing import Any, cast, get_args
 
 import torch
 from torch import Tensor, nn
@@ -35,6 +36,7 @@ from attnviz.pretrained.families import (
     count_parameters,
     find_after_attention,
     find_final_norm,
+    find_head_norms,
     find_input_projections,
     find_language_head,
     find_norms,
@@ -59,7 +61,8 @@ from attnviz.pretrained.unfit import (
     without_calls,
 )
 from attnviz.tokens import Tokens, from_encoding, label_of, repair
-from attnviz.trace.layer import Norm, Projection
+from attnviz.trace.head_norm import HeadNorm
+from attnviz.trace.layer import Norm, Operand, Projection
 from attnviz.trace.matrices import QKV
 from attnviz.trace.model import Description, Kind, ModelSizes, Need, feed_forward_widths
 from attnviz.trace.recorder import Call, Pass, Recorder, recording, watch_inputs, watch_norm, watch_tables
@@ -403,14 +406,20 @@ class TransformersModel(PretrainedModel):
         block's output.
         """
         mask = Mask.recognise(true_mask(call.mask))
-        found, unavailable = _projections(call, module)
+        found, unavailable = _operands(call, module)
         output = find_output_projection(module, self._parents.get(module))
         if output is None:
             unavailable["output_projection"] = NO_OUTPUT
         maps = BlockMaps(
-            self._kind(call, module, mask), found.projections, output, found.rotary, found.fused, unavailable,
+            self._kind(call, module, mask),
+            found.projections,
+            output,
+            rotary=found.rotary,
+            norms=found.norms,
+            fused=found.fused,
+            unavailable=unavailable,
             after_unavailable_reason=NO_AFTER,
-        )  # fmt: skip
+        )
         after = find_after_attention(module, self._parents)
         steps = block_of(call, replace(maps, after_attention=after), mask).steps()
         if steps is None or following is None:
@@ -486,18 +495,23 @@ class TransformersModel(PretrainedModel):
             head_sizes=sizes,
             numbers={kind: layer_numbers(names) for kind, names in self._names.items()},
             depths=self._depths(),
-            steps_in={"rotated": self._rotated()},
+            steps_in=self._steps_in(),
             is_checked=checked,
         )
 
-    def _rotated(self) -> dict[Kind, tuple[int, ...]]:
-        """Return the numbers of the layers that are known to turn queries and keys, by kind of attention."""
-        rotated: dict[Kind, tuple[int, ...]] = {}
-        for kind, names in self._names.items():
-            maps = [block for block in self.blocks if block.kind == kind]
-            numbers = zip(layer_numbers(names), maps, strict=True)
-            rotated[kind] = tuple(number for number, block in numbers if block.rotary is not None)
-        return rotated
+    def _steps_in(self) -> dict[str, dict[Kind, tuple[int, ...]]]:
+        """Return the numbers of the layers that are known to norm or to turn queries and keys, by step and kind."""
+        has: dict[str, Callable[[BlockMaps], bool]] = {
+            "normed": lambda block: bool(block.norms), "rotated": lambda block: block.rotary is not None,
+        }  # fmt: skip
+        steps: dict[str, dict[Kind, tuple[int, ...]]] = {}
+        for (step, has_step), (kind, names) in product(has.items(), self._names.items()):
+            blocks = (block for block in self.blocks if block.kind == kind)
+            numbers = zip(layer_numbers(names), blocks, strict=True)
+            found = tuple(number for number, block in numbers if has_step(block))
+            if found:
+                steps.setdefault(step, {})[kind] = found
+        return steps
 
     def _not_run(self) -> tuple[str, ...]:
         """Return the names of the model's parts of which a text runs no module, such as a tower for pictures."""
@@ -572,16 +586,21 @@ def auto_class(config: Any) -> Any:
     return next((auto for auto, names in heads if names.get(config.model_type) in stored), AutoModel)
 
 
-class _Operands(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class _Operands:
     """How a module makes queries, keys and values of its input."""
 
     projections: dict[str, Projection] | None = None
+    norms: Mapping[Operand, HeadNorm] = field(default_factory=dict)
     rotary: RotaryLayout | None = None
     fused: FusedOrder = "parts"
 
 
-def _projections(call: Call, module: nn.Module) -> tuple[_Operands, dict[Need, str]]:
-    """Return the projections, and the rotation after them, that reproduce a recorded call; or the reasons why not."""
+def _operands(call: Call, module: nn.Module) -> tuple[_Operands, dict[Need, str]]:
+    """Return the projections, and the norms and the rotation after them, that reproduce a recorded call.
+
+    If none do, the reasons.
+    """
     if call.query_input is None or call.key_input is None:
         return _Operands(), {"embeddings": NO_INPUT, "projections": NO_INPUT}
     heads, width = call.query.shape[0], call.query.shape[-1]
@@ -590,22 +609,31 @@ def _projections(call: Call, module: nn.Module) -> tuple[_Operands, dict[Need, s
         for order in get_args(FusedOrder)
         if (projections := find_input_projections(module, heads, width, order)) is not None
     ]
-    for projections, order in known:
-        is_plain, rotary = _rotary(call, projections)
+    possible: list[Mapping[Operand, HeadNorm]] = [{}, *find_head_norms(module, heads, width)]
+    for (projections, order), norms in product(known, possible):
+        is_plain, rotary = _rotary(call, projections, norms)
         if is_plain or rotary is not None:
-            return _Operands(projections, rotary, order), {}
+            return _Operands(projections, norms, rotary, order), {}
     return _Operands(), {"projections": NOT_LINEAR if known else NO_PROJECTIONS}
 
 
-def _rotary(call: Call, projections: Mapping[str, Projection]) -> tuple[bool, RotaryLayout | None]:
-    """Return whether projections alone give what a call recorded, and else the rotation with which they do."""
+def _rotary(
+    call: Call, projections: Mapping[str, Projection], norms: Mapping[Operand, HeadNorm]
+) -> tuple[bool, RotaryLayout | None]:
+    """Return whether projections and norms give what a call recorded, and else the rotation with which they do."""
     query, key, value = (projections[name] for name in QKV)
     x, context = call.query_input, call.key_input
     if x is None or context is None or not reproduces(value, context, call.value):
         return False, None
 
     def agrees(rotation: Rotation | None) -> bool:
-        return reproduces(query, x, call.query, rotation) and reproduces(key, context, call.key, rotation)
+        def changed(name: Operand, projected: Tensor) -> Tensor:
+            normed = norms[name].apply(projected) if name in norms else projected
+            return normed if rotation is None else rotation.apply(normed)
+
+        return reproduces(query, x, call.query, partial(changed, "query")) and reproduces(
+            key, context, call.key, partial(changed, "key")
+        )
 
     return (True, None) if agrees(None) else (False, find_rotary(call.tables, call.query.shape[-1], agrees))
 

@@ -45,9 +45,16 @@ SCALE = Name("scale")
 QUERY, KEY, VALUE = Symbol("Q", "query"), Symbol("K", "key"), Symbol("V", "value")
 
 
+def normed_symbol(symbol: Symbol) -> Indexed:
+    """Return the symbol of normed queries, or keys: Q_norm."""
+    return Indexed(symbol, Name("norm"))
+
+
 def operand_symbol(walk: Walk, symbol: Symbol) -> Symbol | Indexed:
-    """Return the symbol of the queries, or of the keys, from which the scores are computed: Q, or Q_θ if turned."""
-    return symbol if walk.layer.rotation is None else Indexed(symbol, Symbol("θ"))
+    """Return the symbol of the queries, or of the keys, of the scores: Q; Q_norm after a norm; Q_θ if turned."""
+    if walk.layer.rotation is not None:
+        return Indexed(symbol, Symbol("θ"))
+    return normed_symbol(symbol) if walk.layer.norms else symbol
 
 
 def attention_formula(walk: Walk, boxed: str) -> Expression:
@@ -101,10 +108,10 @@ _MASKED_AND_NOT = ("scaled", "masked")
 
 def _scores_picture(walk: Walk) -> Picture:
     _, queries, width = walk.layer.query.shape
-    rotated = "" if walk.layer.rotation is None else " rotated"
+    state = "rotated" if walk.layer.rotation is not None else "normed" if walk.layer.norms else ""
     return product_picture(
-        panel(operand(walk.layer, "query"), f"Q{rotated or ' query'}"),
-        panel("key_t", f"Kᵀ{rotated or ' key'}"),
+        panel(operand(walk.layer, "query"), f"Q {state or 'query'}"),
+        panel("key_t", f"Kᵀ {state or 'key'}"),
         panel("scores", "scores", limit=_BEFORE_AND_AFTER, bar=True),
         (queries, width, walk.layer.key.shape[1]),
         "Q · Kᵀ = scores",

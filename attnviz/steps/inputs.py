@@ -23,7 +23,7 @@ from attnviz.formulas.tree import (
     Symbol,
     Text,
 )
-from attnviz.steps.attention import KEY, QUERY, VALUE, operand_symbol
+from attnviz.steps.attention import KEY, QUERY, VALUE, normed_symbol, operand_symbol
 from attnviz.steps.picture import MatrixProduct, Operation, PanelSpec, Picture, panel, picture, share
 from attnviz.steps.step import Step, follows_another
 from attnviz.tokens import NO_ID
@@ -31,7 +31,7 @@ from attnviz.trace import matrices
 
 if TYPE_CHECKING:
     from attnviz.tokens import Tokens
-    from attnviz.trace.layer import LayerTrace
+    from attnviz.trace.layer import LayerTrace, Operand
     from attnviz.trace.walk import Walk
 
 
@@ -248,12 +248,91 @@ QKV: Step[Walk] = Step(
 )
 
 
+_NORMED_TITLES = {"query": "Q normed", "key": "K normed"}
+
+
+def _normed_formula(walk: Walk) -> Expression:
+    """Return the formula of the norm of queries, and that keys have one too."""
+    norms = walk.layer.norms
+    kind = norms["query"].kind if norms else "rms"
+    norm = Name("RMSNorm" if kind == "rms" else "LayerNorm")
+    results = [Relation("=", (normed_symbol(symbol), Call(norm, symbol))) for symbol in (QUERY, KEY)]
+    return Box(Row(tuple(results)))
+
+
+def _normed_notice(walk: Walk) -> str:
+    norms = walk.layer.norms
+    numbers = "a token's numbers in all heads" if norms and norms["query"].is_joint else "a head's numbers of a token"
+    start = "all have the same size: each is divided by the root of the mean of the squares of"
+    if norms and norms["query"].kind == "layer":
+        start = "all have the mean 0 and the same size: mean and standard deviation are those of"
+    return annotated(
+        f"[Queries](matrix=normed_query) and [keys](matrix=normed_key) {start} {numbers}, then multiplied by a learned "
+        "γ. So a score depends on their directions, and no long vector can take the whole softmax."
+    )
+
+
+def _normed_code(walk: Walk) -> str:
+    norms = walk.layer.norms
+    lines = []
+    for name, norm in norms.items():
+        if norm.is_joint:
+            lines.append(f"every_{name} = torch.cat({name}_of_all_heads, dim=-1)")
+            lines.append(f"root = torch.sqrt((every_{name} ** 2).mean(-1, keepdim=True) + {norm.eps!r})")
+            lines.append(f"normed_{name} = {name} / root * gamma_{name}")
+            continue
+        x: str = name
+        if norm.kind == "layer":
+            lines.append(f"centred = {name} - {name}.mean(-1, keepdim=True)")
+            x = "centred"
+        added = "" if norm.bias is None else f" + beta_{name}"
+        root = f"torch.sqrt(({x} ** 2).mean(-1, keepdim=True) + {norm.eps!r})"
+        lines.append(f"normed_{name} = {x} / {root} * gamma_{name}{added}")
+    return "\n".join(lines)
+
+
+def _normed_picture(walk: Walk) -> Picture | None:
+    rows, operations = [], {}
+    for name, norm in walk.layer.norms.items():
+        result = f"normed_{name}"
+        rows.append((panel(name, _QKV_TITLES[name], bar=True), panel(result, _NORMED_TITLES[name], bar=True)))
+        weight, bias = f"gamma_{name}", None if norm.bias is None else f"beta_{name}"
+        if norm.kind == "layer":
+            operations[result] = Operation("norm", (name,), weight=weight, bias=bias, eps=norm.eps, over="token")
+        else:
+            root = f"root_{name}" if norm.is_joint else None
+            operations[result] = Operation("rms_norm", (name,), weight=weight, eps=norm.eps, root=root)
+    return picture(rows, (1, 1), (1, 1), operations=operations) if rows else None
+
+
+def _normed_fact(walk: Walk) -> str:
+    if not walk.layer.norms:
+        return ""
+    before, after = (matrices.matrix(walk, name).norm(dim=-1) for name in ("query", "normed_query"))
+    low, high, new_low, new_high = (number(float(x)) for of in (before, after) for x in (of.min(), of.max()))
+    return f"Here the lengths of the queries go from {low} to {high}, and after the norm from {new_low} to {new_high}."
+
+
+NORMED: Step[Walk] = Step(
+    name="normed",
+    title="Normed Q, K",
+    formula=_normed_formula,
+    notice=_normed_notice,
+    code=_normed_code,
+    picture=_normed_picture,
+    fact=_normed_fact,
+    weights=("gamma_query", "beta_query", "gamma_key", "beta_key", "root_query", "root_key"),
+    matrices=matrices.NORMED,
+    is_in=lambda walk: bool(walk.layer.norms),
+)
+
+
 TURNED_NOTICE = annotated(
     "A position is an angle here: it turns each pair of dimensions of [Q](matrix=rotated_query) and "
     "[K](matrix=rotated_key) by [θ](matrix=query_angles), the position times the pair's frequency. So a score depends "
     "on how far apart two tokens are, not on where they stand."
 )
-_TURNED_TITLES = {"query": "Q rotated", "key": "K rotated"}
+_TURNED_TITLES: dict[Operand, str] = {"query": "Q rotated", "key": "K rotated"}
 
 
 def _rotated_formula(walk: Walk) -> Expression:
@@ -261,8 +340,8 @@ def _rotated_formula(walk: Walk) -> Expression:
     theta, (a, b) = Symbol("θ"), (Symbol("a"), Symbol("b"))
     cos, sin = (Product((Name(name), theta)) for name in ("cos", "sin"))
 
-    def rotated(of: Expression) -> Expression:
-        return Call(Name("rotate"), List((of, theta)))
+    def rotated(of: Symbol) -> Expression:
+        return Call(Name("rotate"), List((normed_symbol(of) if walk.layer.norms else of, theta)))
 
     results = [Relation("=", (operand_symbol(walk, symbol), rotated(symbol))) for symbol in (QUERY, KEY)]
     turned = Sum((Product((a, cos)), Negative(Product((b, sin))))), Sum((Product((a, sin)), Product((b, cos))))
@@ -276,6 +355,7 @@ def _rotated_code(walk: Walk) -> str:
     if rotation is None:
         return ""
     width = rotation.width
+    before = [matrices.before_rotation(walk.layer, name) for name in _TURNED_TITLES]
     rest = f", x[..., {width}:]" if width < walk.layer.head_size else ""
     if rotation.pairing == "halves":
         first, second = f"x[..., :{width // 2}]", f"x[..., {width // 2}:{width}]"
@@ -287,7 +367,7 @@ def _rotated_code(walk: Walk) -> str:
         made = f"    turned = {pairs}\n    return torch.cat((turned{rest}), dim=-1)" if rest else f"    return {pairs}"
     return (
         f"def rotate(x):\n    a, b = {first}, {second}  # the two dimensions of each pair\n{made}\n\n"
-        "rotated_query, rotated_key = rotate(query), rotate(key)"
+        f"rotated_query, rotated_key = rotate({before[0]}), rotate({before[1]})"
     )
 
 
@@ -297,15 +377,16 @@ def _rotated_picture(walk: Walk) -> Picture | None:
         return None
     rows, operations = [], {}
     for name, title in _TURNED_TITLES.items():
-        result, limit = f"rotated_{name}", (name, f"rotated_{name}")
+        before = matrices.before_rotation(walk.layer, name)
+        result, limit = f"rotated_{name}", (before, f"rotated_{name}")
         rows.append(
             (
-                panel(name, _QKV_TITLES[name], limit=limit),
+                panel(before, (_NORMED_TITLES if walk.layer.norms else _QKV_TITLES)[name], limit=limit),
                 panel(f"{name}_angles", "θ", limit=math.pi),
                 panel(result, title, limit=limit, bar=True),
             )
         )
-        operations[result] = Operation("rotation", (name,), cos="cos", sin="sin", pairing=rotation.pairing)
+        operations[result] = Operation("rotation", (before,), cos="cos", sin="sin", pairing=rotation.pairing)
     angles = max(0.5, rotation.width / 2 / walk.layer.head_size)
     return picture(rows, (1, angles, 1), (1, 1), operations=operations)
 

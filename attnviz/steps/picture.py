@@ -26,8 +26,8 @@ AXES: dict[str, tuple[str, str]] = {
 """The kinds of rows and columns of each matrix that a picture may show"""
 
 _QUANTITIES: dict[Role, tuple[str, ...]] = {
-    "query": ("query", "W_query", "U_query", "rotated_query"),
-    "key": ("key", "key_t", "W_key", "U_key", "rotated_key"),
+    "query": ("query", "W_query", "U_query", "normed_query", "rotated_query"),
+    "key": ("key", "key_t", "W_key", "U_key", "normed_key", "rotated_key"),
     "value": ("value", "W_value", "U_value", "head_outputs", "concat"),
     "attention": ("scores", "scaled", "masked", "weights", "triangle", "masked_zeros", "softmax_weights"),
 }
@@ -54,6 +54,8 @@ class MorphSource:
 
 
 MADE_FROM = {
+    "normed_query": MorphSource("query", "even"),
+    "normed_key": MorphSource("key", "even"),
     "rotated_query": MorphSource("query", "even"),
     "rotated_key": MorphSource("key", "even"),
     "scaled": MorphSource("scores", "even"),
@@ -117,7 +119,7 @@ class MatrixProduct:
     bias: str | None = None
 
 
-OperationKind = Literal["sum", "norm", "activation", "softmax", "rotation"]
+OperationKind = Literal["sum", "norm", "rms_norm", "activation", "softmax", "rotation"]
 Over = Literal["token", "all"]
 
 
@@ -126,6 +128,7 @@ class Operation:
     """How a matrix is computed from others without a matrix product. A field that its kind does not use is None.
 
     sum: of all matrices, cell by cell. norm: (x - mean) / sqrt(variance + eps) * weight + bias (Ba et al. 2016).
+    rms_norm: x / √(mean of x² + eps) * weight, of each row (Zhang and Sennrich 2019).
     activation: of each cell. softmax: of each row. rotation: of each pair of columns, by the angle of the row and pair
     (Su et al. 2021, section 3.2).
     """
@@ -142,6 +145,8 @@ class Operation:
     """Over which numbers a norm takes mean and variance: those of each token, or of the whole matrix"""
     name: Activation | None = None
     """The activation"""
+    root: str | None = None
+    """The name of the vector that an RMS norm divides rows by; None if it follows from the numbers of each row"""
     cos: str | None = None
     """The names of a rotation's tables, (rows, pairs): the cosine of each angle"""
     sin: str | None = None

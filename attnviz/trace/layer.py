@@ -19,10 +19,12 @@ from torch.nn import functional
 
 from attnviz.attention import AttentionSteps, Mask, attend
 from attnviz.reprs import ShortRepr
+from attnviz.trace.head_norm import HeadNorm
 from attnviz.trace.model import Activation, Need, ProjectionKind
 from attnviz.trace.rotation import Rotation
 
 NO_MASK = Mask()
+Operand = Literal["query", "key"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -87,7 +89,7 @@ class LayerTrace(ShortRepr):
     """The attention of one layer on one text."""
 
     query: Tensor
-    """(H, Tq, D): the queries of the scores, after `rotation`"""
+    """(H, Tq, D): the queries of the scores, after `norms` and `rotation`"""
     key: Tensor
     """(H, Tk, D): the keys of the scores, likewise"""
     value: Tensor
@@ -106,7 +108,9 @@ class LayerTrace(ShortRepr):
     """The layer's W_O, (H·D, C), and its bias; None if they are not known"""
     rotation: Rotation | None = None
     """What turns queries and keys between projection and scores; None if nothing does, or if that is not known. With a
-    rotation, `projections` are known"""
+    rotation or norms, `projections` are known"""
+    norms: Mapping[Operand, HeadNorm] = field(default_factory=dict)
+    """The norms of "query" and "key" between projection and rotation; empty if there are none, or none are known"""
     unavailable: Mapping[Need, str] = field(default_factory=dict)
     """Quantities before or after attention that are not available -> the reason, as a sentence"""
 
@@ -125,20 +129,39 @@ class LayerTrace(ShortRepr):
         """The head width, D."""
         return self.query.shape[-1]
 
-    def projected(self, name: Literal["query", "key"], heads: Sequence[int] | None = None) -> Tensor:
+    def projected(self, name: Operand, heads: Sequence[int] | None = None) -> Tensor:
         """Return the queries or keys of these heads, by default of all, as their projection gives them, (h, T, D).
 
-        They are X · W + b, before the rotation. Without a rotation they are those of the scores.
+        They are X · W + b, before norms and rotation. Without these they are those of the scores.
         """
         operand, x = (self.query, self.query_input) if name == "query" else (self.key, self.key_input)
         chosen = range(self.heads) if heads is None else heads
-        if self.rotation is None or self.projections is None or x is None:
+        is_changed = self.rotation is not None or bool(self.norms)
+        if not is_changed or self.projections is None or x is None:
             return operand if heads is None else operand[list(chosen)]
         return self.projections[name].at(chosen).apply(x)
 
-    def turned(self, projected: Tensor) -> Tensor:
-        """Return queries or keys of the first n positions, (..., n, D), as the scores get them: after the rotation."""
-        return projected if self.rotation is None else self.rotation.of_first(projected.shape[-2]).apply(projected)
+    def normed(self, name: Operand, heads: Sequence[int] | None = None) -> Tensor:
+        """Return the queries or keys of these heads, by default of all, after their norm, if any, (h, T, D)."""
+        norm = self.norms.get(name)
+        return self.projected(name, heads) if norm is None else norm.apply(self.projected(name), heads)
+
+    def operands_of(self, x: Tensor, context: Tensor) -> dict[Operand, Tensor]:
+        """Return queries of x, (n, C), and keys of a context, as the scores get them: after norms and rotation.
+
+        The result is (H, n, D) each, of the first positions. Projections must be known.
+        """
+        inputs: dict[Operand, Tensor] = {"query": x, "key": context}
+        operands = {}
+        for name, source in inputs.items():
+            projected = (self.projections or {})[name].apply(source)
+            normed = self.norms[name].apply(projected) if name in self.norms else projected
+            operands[name] = self.turned(normed)
+        return operands
+
+    def turned(self, normed: Tensor) -> Tensor:
+        """Return queries or keys of the first n positions, (..., n, D), after the rotation, if there is one."""
+        return normed if self.rotation is None else self.rotation.of_first(normed.shape[-2]).apply(normed)
 
     def head(self, head: int) -> AttentionSteps:
         """Compute every step of one head; the fields are (T, D) and (Tq, Tk).

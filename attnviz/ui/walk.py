@@ -23,7 +23,7 @@ from attnviz.pretrained import BUILT_IN
 from attnviz.runtime.arrays import PART, NotOfferedError, UnmakeableError, array_store
 from attnviz.sources.shown import ShownHead
 from attnviz.tokens import NoTokensError, Tokens
-from attnviz.trace.matrices import QKV, ROTATED
+from attnviz.trace.matrices import NORMED, QKV, ROTATED
 from attnviz.ui import caches, state
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.lessons import state as lesson_state
@@ -222,12 +222,13 @@ def document_of_walk(walk: Walk, digest: str) -> Document:
 def _referring(walk: Walk, digest: str) -> ReferTo:
     """Return the function that decides which arrays a document only refers to, and gives their addresses."""
     layer = walk.layer
-    operands: Any = layer.query, layer.key, layer.value, *(() if layer.rotation is None else (layer.query, layer.key))
-    holds_all = 4 * sum(operand.numel() for operand in operands) <= HEADS_BYTES
+    changes = (layer.rotation is not None) + bool(layer.norms)  # each has queries and keys of its own
+    numbers = layer.value.numel() + (1 + changes) * (layer.query.numel() + layer.key.numel())
+    holds_all = 4 * numbers <= HEADS_BYTES
 
     def refer_to(name: str, nbytes: int) -> str | None:
         matrix, _, head = name.partition("/")
-        is_operand = matrix in (*QKV, *ROTATED)
+        is_operand = matrix in (*QKV, *NORMED, *ROTATED)
         is_held = holds_all or head == "0" if is_operand else nbytes <= OTHER_BYTES
         return None if is_held else address_of(name, digest)
 

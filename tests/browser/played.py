@@ -128,9 +128,9 @@ class Expected:
         return float(self.arrays[name][i, j])
 
     def operand(self, name: str, head: int) -> torch.Tensor | None:
-        """The queries or keys of the scores: those that rotary positions have turned, if there are any."""
-        turned = self.held(f"rotated_{name}", head)
-        return self.held(name, head) if turned is None else turned
+        """The queries or keys of the scores: after norms and rotary positions, if there are any."""
+        changed = (self.held(one, head) for one in (f"rotated_{name}", f"normed_{name}", name))
+        return next((one for one in changed if one is not None), None)
 
     def masked(self, head: int) -> torch.Tensor:
         query, key = (self.operand(name, head) for name in ("query", "key"))

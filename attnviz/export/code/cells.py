@@ -103,6 +103,9 @@ SHOW_ROTATED = """\
 show("rotated_query", rotated_query[HEAD])
 show("rotated_key", rotated_key[HEAD])\
 """
+COMPUTED_NORMED = """
+    "normed_query": normed_query[HEAD], "normed_key": normed_key[HEAD],\
+"""
 COMPUTED_ROTATED = """
     "rotated_query": rotated_query[HEAD], "rotated_key": rotated_key[HEAD],\
 """
@@ -120,7 +123,7 @@ SHOWN = {{
 COMPUTED = {{
     "embeddings": x, "query": query[HEAD], "key": key[HEAD], "value": value[HEAD], "scores": scores[HEAD],
     "scaled": scaled[HEAD], "masked": masked[HEAD], "weights": weights[HEAD], "head_outputs": head_outputs[HEAD],
-    "concat": concat, "output": output,{rotated}
+    "concat": concat, "output": output,{normed}{rotated}
 }}
 for name, (corner, total) in SHOWN.items():
     matrix = COMPUTED[name]
@@ -132,7 +135,7 @@ print(f"\\nAll {{len(SHOWN)}} matrices are those that the page showed.")\
 
 
 def rotated_cells(walk: Walk) -> tuple[Cell, ...]:
-    """Return the cells that turn `query` and `key` by `cos` and `sin`, (T, R / 2); none if nothing turns them."""
+    """Return the cells that turn queries and keys by `cos` and `sin`, (T, R / 2); none if nothing turns them."""
     if walk.layer.rotation is None:
         return ()
     return section(ROTATION, SHOW_ROTATED.format(code=ROTATED.code(walk)))
@@ -152,8 +155,8 @@ def cells(
     Args:
         walk: the head, its tokens and its link.
         inputs: the cells that define the inputs of `COMPUTE`: `x` (Tq, C) or None, `query`, `key`, `value` (H, T, D),
-            `scale`, `mask` (bool, float or None), `W_O` (H·D, C) and `b_O` (C) or None; and `rotated_query` and
-            `rotated_key` of a layer with a rotation, from `rotated_cells`.
+            `scale`, `mask` (bool, float or None), `W_O` (H·D, C) and `b_O` (C) or None; `normed_query` and `normed_key`
+            of a layer with norms; and `rotated_query` and `rotated_key` of one with a rotation, from `rotated_cells`.
         place: where the head is, without user text, such as "decoder block 3".
         needs: the required packages, such as "torch and transformers".
         page: the title of the view's page.
@@ -191,7 +194,8 @@ def _of_rotation(layer: LayerTrace) -> dict[str, str]:
     """Return the code that depends on the rotation: the names of queries and keys, and what it adds to the matrices."""
     query, key = operand(layer, "query"), operand(layer, "key")
     names = {"query": query, "key": key, "operands": f"{query}[None], {key}[None], value[None]"}
-    return {**names, "rotated": "" if layer.rotation is None else COMPUTED_ROTATED}
+    normed = COMPUTED_NORMED if layer.norms else ""
+    return {**names, "normed": normed, "rotated": "" if layer.rotation is None else COMPUTED_ROTATED}
 
 
 def script(parts: Iterable[Cell]) -> str:

@@ -2,7 +2,7 @@
 
 If the family's projections are known, the code records the layer's input and computes X · W itself, and turns queries
 and keys by the tables that the layer received if its positions are rotary; it compares the weights with those of
-transformers' eager attention. Other families (relative positions, norms of queries) run with an attention
+transformers' eager attention. Other families (relative positions) run with an attention
 function in the script, which records its arguments. The steps around an attention are inputs and outputs of the modules
 of its block.
 """
@@ -14,11 +14,12 @@ from collections.abc import Iterator
 from attnviz.attention import Mask
 from attnviz.export.code.cells import Cell, compare_places, literals, rotated_cells, section
 from attnviz.pretrained import BUILT_IN, PretrainedModel
+from attnviz.pretrained.families import HEAD_NORMS
 from attnviz.pretrained.model import BlockMaps, ModuleNames
 from attnviz.pretrained.rotary import Columns
 from attnviz.tokens import Tokens
 from attnviz.trace.layer import LayerTrace
-from attnviz.trace.matrices import operand
+from attnviz.trace.matrices import NORMED, ROTATED, operand
 from attnviz.trace.model import Place
 from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
@@ -181,9 +182,10 @@ def pretrained_inputs(
             f'dense = model.get_submodule("{names.output}")\nW_O = {weight}  # (H·D, C)\n'
             "b_O = None if dense.bias is None else dense.bias.detach()"
         )
-    if walk.layer.projections is None or not names.projections or mask is None:
+    if _is_recorded(walk, names):
         record = RECORD_ATTENTION.format(path=names.attention, output=output)
-        turned = "" if walk.layer.rotation is None else "\nrotated_query, rotated_key = query, key  # turned already"
+        last = operand(walk.layer, "query"), operand(walk.layer, "key")
+        turned = "" if last == ("query", "key") else "\n{}, {} = query, key".format(*last)
         return *first, *section("query, key and value: the arguments of this layer's attention", record + turned)
     maps = _maps_at(model, place)
     heads = HEADS.format(
@@ -198,21 +200,53 @@ def pretrained_inputs(
         query=operand(walk.layer, "query"),
         key=operand(walk.layer, "key"),
     )
-    rotated = rotated_cells(walk)
+    rotated, normed = rotated_cells(walk), _normed(model, walk.layer, names)
     record = RECORD_INPUT.format(path=names.attention, tables=TABLES if rotated else "")
     return (
         *first,
         *section("embeddings: the input of this layer", record),
         *section("query, key, value: X · W + b, split into heads", heads),
+        *(section("normed: queries and keys all have the same size", normed) if normed else ()),
         *rotated,
         Cell("code", check),
     )
 
 
-def unknown_of(walk: Walk) -> tuple[str, ...]:
-    """Return the names of matrices that the cells of `pretrained_inputs` lack: X · W, if they record what follows."""
-    is_recorded = _simple_mask(walk.layer.mask, len(walk.query_labels)) is None
-    return ("query", "key") if is_recorded and walk.layer.rotation is not None else ()
+def unknown_of(walk: Walk, names: ModuleNames) -> tuple[str, ...]:
+    """Return the names of matrices that the cells of `pretrained_inputs` lack, if they record what attention got.
+
+    They are X · W, and what follows from it before the scores.
+    """
+    if not _is_recorded(walk, names):
+        return ()
+    last = operand(walk.layer, "query"), operand(walk.layer, "key")
+    return tuple(name for name in ("query", "key", *NORMED, *ROTATED) if name not in last)
+
+
+def _is_recorded(walk: Walk, names: ModuleNames) -> bool:
+    """Whether the cells record what attention gets, instead of computing it from X."""
+    mask, is_fused = _simple_mask(walk.layer.mask, len(walk.query_labels)), len(names.projections) == 1
+    return (
+        walk.layer.projections is None or not names.projections or mask is None or (is_fused and bool(walk.layer.norms))
+    )
+
+
+def _normed(model: PretrainedModel, layer: LayerTrace, names: ModuleNames) -> str:
+    """Return the code of the norms of queries and keys, by the modules of the attention; "" if it has none."""
+    if not layer.norms:
+        return ""
+    module = model.body.get_submodule(names.attention)
+    norms = next(pair for pair in HEAD_NORMS if all(hasattr(module, name) for name in pair))
+    split = "" if layer.norms["query"].is_joint else ".unflatten(-1, (-1, D))"
+    joined = "" if layer.norms["query"].is_joint else ".flatten(-2)"
+    lines = [
+        f"    normed_{name} = heads(attention.{norm}(attention.{projection}({x}){split}){joined})"
+        for name, norm, projection, x in zip(
+            ("query", "key"), norms, names.projections[:2], ("x", "x_key"), strict=True
+        )
+    ]
+    shown = ['show("normed_query", normed_query[HEAD])', 'show("normed_key", normed_key[HEAD])']
+    return "\n".join(("with torch.inference_mode():", *lines, *shown))
 
 
 def _maps_at(model: PretrainedModel, place: Place) -> BlockMaps:

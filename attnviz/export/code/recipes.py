@@ -71,7 +71,8 @@ def _of_pretrained(shown: ShownHead, walk: Walk, resources: Resources) -> Cells:
     from attnviz.export.code.pretrained import around_pretrained, pretrained_inputs, unknown_of
 
     model, place, needs = cast(Any, shown.model), _place(shown), "torch and transformers"
-    inputs, unknown = pretrained_inputs(model, shown.text, shown.pair, place, walk), unknown_of(walk)
+    inputs = pretrained_inputs(model, shown.text, shown.pair, place, walk)
+    unknown = unknown_of(walk, model.module_names(place.layer, place.kind))
     if isinstance(shown, ShownPart):
         attention = code.cells(walk, inputs, place=place.name, needs=needs, page="Transformer", unknown=unknown)
         path = model.module_names(place.layer, place.kind).attention

@@ -141,9 +141,8 @@ def attended(layer: LayerTrace, queries: Tensor, keys: Tensor, mask: Tensor | No
         NotKnownError: the projections are not known for this model.
     """
     maps = known(layer.projections, "how it makes queries, keys and values")
-    inputs = {"query": queries, "key": keys, "value": keys}
-    query, key, value = (maps[name].apply(x)[0] for name, x in inputs.items())
-    return attend(layer.turned(query), layer.turned(key), value, mask=mask, scale=layer.scale)
+    query, key = (operand[0] for operand in layer.operands_of(queries, keys).values())
+    return attend(query, key, maps["value"].apply(keys)[0], mask=mask, scale=layer.scale)
 
 
 def leak(compute: Callable[[Tensor], Tensor], x: Tensor) -> Value:

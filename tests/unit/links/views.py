@@ -159,7 +159,7 @@ DEFAULTS: dict[str, Any] = {
 WORDS = {
     "source": "toy pretrained trained",
     "kind": "encoder decoder cross",
-    "step": "tokens embeddings qkv rotated scores scaled masked weights head_outputs concat output",
+    "step": "tokens embeddings qkv normed rotated scores scaled masked weights head_outputs concat output",
     "tokenizer": "word char bert",
     "charset": "shakespeare text file",
     "positions": "none sinusoidal lab random rotary",

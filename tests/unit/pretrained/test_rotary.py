@@ -211,7 +211,18 @@ def test_the_script_computes_the_same(name: str, tmp_path: Path, capsys: pytest.
     layer = own.rotated[-1]
     walk = model.trace("the cat sat on").walk(layer, 1)
     parts = pretrained_inputs(model, "the cat sat on", None, Place("decoder", layer), walk)
-    exec(code.script(code.cells(walk, parts, place="a test", needs="torch", unknown=unknown_of(walk))), {})
+    exec(
+        code.script(
+            code.cells(
+                walk,
+                parts,
+                place="a test",
+                needs="torch",
+                unknown=unknown_of(walk, model.module_names(layer, "decoder")),
+            )
+        ),
+        {},
+    )
     printed = capsys.readouterr().out
     assert "These weights equal those of transformers' eager attention." in printed
     assert "All 13 matrices are those that the page showed." in printed
@@ -222,9 +233,10 @@ def test_a_mask_that_is_added_leaves_the_recorded_operands(tmp_path: Path, capsy
     model = saved("llama", tmp_path)
     walk = model.trace("the cat sat on").walk(1, 1)
     other = replace(walk, layer=replace(walk.layer, mask=replace(walk.layer.mask, kind="other")))
-    assert unknown_of(walk) == () and unknown_of(other) == ("query", "key")
+    unknown, names = ("query", "key", "normed_query", "normed_key"), model.module_names(1, "decoder")
+    assert unknown_of(walk, names) == () and unknown_of(other, names) == unknown
     parts = pretrained_inputs(model, "the cat sat on", None, Place("decoder", 1), other)
-    exec(code.script(code.cells(other, parts, place="a test", needs="torch", unknown=unknown_of(other))), {})
+    exec(code.script(code.cells(other, parts, place="a test", needs="torch", unknown=unknown)), {})
     assert "All 11 matrices are those that the page showed." in capsys.readouterr().out
 
 

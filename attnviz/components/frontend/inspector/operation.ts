@@ -28,6 +28,7 @@ export class Operation {
     if (made.kind === "sum") return summed(of);
     if (made.kind === "norm") return this.norm(of, made);
     if (made.kind === "rotation") return turned(of, made);
+    if (made.kind === "rms_norm") return this.rmsNorm(of, made);
     return made.kind === "activation" ? activation(of, made.name) : softmaxOfRow(of);
   }
 
@@ -58,6 +59,30 @@ export class Operation {
       line("norm", CURRENT, { formula: norm }),
     ];
     return { lines, value };
+  }
+
+  /** x / √(mean of x² + eps) · γ, of each row, or with the root of all heads together. */
+  rmsNorm({ at: { i, j }, inputs: [input] }: CellInputs, { weight, eps, root }: OperationOf): Worked {
+    const all = Array.from(input.z[i]);
+    const mean = sumOf(all.map((x) => x * x)) / all.length;
+    const divisor = root ? root[i] : Math.sqrt(mean + (eps ?? 0));
+    const [x, gamma] = [input.z[i][j], weight?.[j] ?? 1];
+    const value = (x / divisor) * gamma;
+    const below = root ? number(divisor) : `√(${number(mean)} + ${eps ?? 0})`;
+    const formula = [
+      span("nowrap", `${number(x)} / ${below}`),
+      " × ",
+      span("nowrap", operand(gamma, 4), span("why-inline", " (γ)")),
+      " ",
+      equals(value),
+      ...(root ? [span("why", `${number(divisor)}: the root of the mean of the squares of all heads`)] : []),
+    ];
+    const square = (one: number) => span("nowrap", `${operand(one)}²`);
+    const squares = line("mean of squares", PLAIN, {
+      formula: [how(...averageOf(all, square)), equals(mean)],
+      below: this.listSquares(all, 0, mean),
+    });
+    return { lines: [...(root ? [] : [squares]), line("norm", CURRENT, { formula })], value };
   }
 
   listSquares(all: number[], mean: number, variance: number) {

@@ -31,10 +31,19 @@ function beatsOf(result: Panel, made: ProductOf | OperationOf, played: Played): 
   if (made.kind === "softmax") return softmaxBeats(played);
   const sources = made.of.flatMap((name) => panelOf(name, picture) ?? []);
   if (sources.length < made.of.length) return [];
-  const say = { sum: added, norm: normed, activation: activated, rotation: turned }[made.kind](sources, result, made);
+  const say = SAID[made.kind](sources, result, made);
   const pairs = made.kind === "rotation" ? pairOf(sources[0], picture, made) : undefined;
   return byCell({ sources, result, say, pairs }, picture.labels, { q: example.q, k: null });
 }
+
+/** what is said of a cell, by the kind of operation */
+const SAID: Record<Exclude<OperationOf["kind"], "softmax">, Say> = {
+  sum: (...of) => added(...of),
+  norm: (...of) => normed(...of),
+  rms_norm: (...of) => divided(...of),
+  activation: (...of) => activated(...of),
+  rotation: (...of) => turned(...of),
+};
 
 export type Say = (sources: Panel[], result: Panel, made: OperationOf) => (i: number, j: number) => Said[];
 
@@ -46,7 +55,7 @@ const added: Say = (sources, result) => (i, j) => [
 
 /** The other dimension of a pair that is turned, and the angle. */
 function pairOf(source: Panel, picture: BoardPicture, made: OperationOf) {
-  const angles = panelOf(`${source.name}_angles`, picture);
+  const angles = panelOf(`${source.name.replace("normed_", "")}_angles`, picture);
   return (i: number, j: number): LitCells[] => {
     const turn = turnOf(made, source.shape[0], i, j);
     if (!turn) return [];
@@ -74,6 +83,18 @@ const turned: Say =
       [shown(at(result, i, j)), "attention"],
     ];
   };
+
+const divided: Say = ([source], result, { weight, eps, root }) => {
+  const roots = Array.from({ length: source.shape[0] }, (_, i) => {
+    const row = rowIn(source, i);
+    return root ? root[i] : Math.sqrt(row.reduce((sum, x) => sum + x * x, 0) / row.length + (eps ?? 0));
+  });
+  return (i, j) => [
+    [`root mean square of ${root ? "all heads" : "the row"} ${shown(roots[i])}: `],
+    [`${shown(at(source, i, j))} ÷ ${shown(roots[i])}${weight ? ` × ${factor(weight[j])}` : ""} = `],
+    [shown(at(result, i, j)), "attention"],
+  ];
+};
 
 /** what each activation does with a number */
 const ACTIVATED: Record<string, (x: number) => string> = {

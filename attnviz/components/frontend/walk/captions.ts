@@ -51,6 +51,14 @@ const CAPTIONS: Record<string, (about: About) => Said[]> = {
     ["value", "value"],
     ["."],
   ],
+  normed: ({ matrices, pair, query }) => {
+    const [before, after] = ["query", "normed_query"].map((name) => Math.hypot(...rowOf(matrices, name, pair.q)));
+    return [
+      ["The query of "],
+      query,
+      [` had a length of ${number(before, 2)}; after its norm it has ${number(after, 2)}.`],
+    ];
+  },
   rotated: ({ matrices, pair, query }) => {
     const angles = rowOf(matrices, "query_angles", pair.q);
     return [

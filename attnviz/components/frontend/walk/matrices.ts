@@ -30,14 +30,13 @@ const INPUTS: Record<string, string[]> = {
 };
 
 /**
- * The names of the arrays of a document: of queries and keys, those from which scores are computed, which rotary
- * positions have turned.
+ * The names of the arrays of a document: of queries and keys, those from which scores are computed, after norms and
+ * rotary positions.
  */
 export function operandNames({ arrays, header }: WalkDocument, names: string[]) {
-  const turned = (name: string) => `rotated_${name}`;
-  const isTurned = (name: string) =>
-    header.heads.some((head) => [arrays, header.references].some((held) => `${turned(name)}/${head}` in held));
-  return names.map((name) => (isTurned(name) ? turned(name) : name));
+  const isHeld = (name: string) =>
+    header.heads.some((head) => [arrays, header.references].some((held) => `${name}/${head}` in held));
+  return names.map((name) => [`rotated_${name}`, `normed_${name}`].find(isHeld) ?? name);
 }
 
 /** Matrices of equal shares of the past, cell by cell. */

@@ -20,6 +20,7 @@ export type Parts = (string | WordedTarget)[];
 
 /** by the name of the step */
 const OF_ROW: Record<string, (pinned: Pinned) => Parts> = {
+  normed: queryNormSaid,
   rotated: turnedSaid,
   scaled: scaledSaid,
   weights: weightsSaid,
@@ -76,6 +77,13 @@ function columnSaid(matrices: HeadMatrices, k: number): Parts {
   const weight = data[q * shape[1] + k] || 0;
   const words = { words: share(weight), row: q, column: k, matrix: "weights" };
   return ["Here ", column(matrices, k), ", gets most from ", row(matrices, q), ": ", words, "."];
+}
+
+function queryNormSaid({ matrices, q }: Pinned): Parts {
+  const [before, after] = ["query", "normed_query"].map((name) => rowOf(matrices, name, q));
+  if (!before || !after) return [];
+  const lengths = [before, after].map((numbers) => fixed(length(numbers)));
+  return ["The query of ", row(matrices, q), `, had a length of ${lengths[0]}; after its norm it has ${lengths[1]}.`];
 }
 
 function turnedSaid({ matrices, q }: Pinned): Parts {

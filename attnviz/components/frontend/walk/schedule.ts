@@ -7,6 +7,7 @@ const LENGTHS: Record<string, number> = {
   tokens: 8000,
   embeddings: 8000,
   qkv: 9000,
+  normed: 7000,
   rotated: 8000,
   scores: 12_000,
   scaled: 7000,

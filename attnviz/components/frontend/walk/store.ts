@@ -8,7 +8,7 @@ const FIRST: WalkValues = {
 };
 
 /** The steps before those that not every layer has, which stand in for them. */
-const BEFORE: Record<string, string> = { rotated: "qkv" };
+const BEFORE: Record<string, string> = { normed: "qkv", rotated: "qkv" };
 
 /** called with the names of what is new; "document" is one */
 export type Listener = (changed: Set<string>) => void;
