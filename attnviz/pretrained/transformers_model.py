@@ -76,7 +76,7 @@ FEED_FORWARD_WIDTHS = ("intermediate_size", "d_ff", "encoder_ffn_dim", "ffn_dim"
 """The names of F in configurations: BERT and most others; T5; BART; OPT; DistilBERT"""
 
 NOT_LINEAR = (
-    "This family changes queries or keys between the projection and the attention (for example by rotary positions), "
+    "This family changes queries or keys between the projection and the attention (for example by a scale of its own), "
     "so X · W alone does not give them; they are shown as attention received them."
 )
 NO_INPUT = "How this family passes X to its attention is not known, so neither X nor X · W is available."

@@ -262,13 +262,15 @@ def _normed_formula(walk: Walk) -> Expression:
 
 def _normed_notice(walk: Walk) -> str:
     norms = walk.layer.norms
-    numbers = "a token's numbers in all heads" if norms and norms["query"].is_joint else "a head's numbers of a token"
-    start = "all have the same size: each is divided by the root of the mean of the squares of"
+    numbers = "a token's numbers in all heads" if norms and norms["query"].is_joint else "a token's numbers in a head"
+    loses = f"lose their size: each is divided by the root of the mean of the squares of {numbers}"
     if norms and norms["query"].kind == "layer":
-        start = "all have the mean 0 and the same size: mean and standard deviation are those of"
+        loses = (
+            f"lose their mean and their size: the mean of {numbers} is subtracted, and the rest divided by their spread"
+        )
     return annotated(
-        f"[Queries](matrix=normed_query) and [keys](matrix=normed_key) {start} {numbers}, then multiplied by a learned "
-        "γ. So a score depends on their directions, and no long vector can take the whole softmax."
+        f"[Queries](matrix=normed_query) and [keys](matrix=normed_key) {loses}. Then each dimension is multiplied by a "
+        "learned γ. So no vector gets a large score by its length alone."
     )
 
 

@@ -20,6 +20,7 @@ from attnviz.attention import Masked
 from attnviz.document import Document, Header, document_of, document_of_layer, write
 from attnviz.document.files import SAID, said_to_json
 from attnviz.toy.config import ToyConfig
+from attnviz.trace.head_norm import HeadNorm
 from tests.browser.modules import BASE64, BYTES, CORE, Run
 from tests.documents import NOT_MATHML, changed, document, of_both, random_document, unsafe
 from tests.loaded import built_in_model
@@ -86,8 +87,9 @@ def torchs(given: Document, dtype: torch.dtype) -> dict[str, Tensor]:
     A row without a visible key has zeros.
     """
     mask, scale = mask_of(given, dtype), given.header.scale
-    turned = ("rotated_query", "rotated_key") if "rotated_query/0" in given.arrays else ("query", "key")
-    query, key, value = (torch.tensor(given.arrays[f"{name}/0"]).double() for name in (*turned, "value"))
+    state = next((state for state in ("rotated_", "normed_") if f"{state}query/0" in given.arrays), "")
+    names = (f"{state}query", f"{state}key", "value")
+    query, key, value = (torch.tensor(given.arrays[f"{name}/0"]).double() for name in names)
     scores = query.to(dtype) @ key.to(dtype).T
     masked = scores * scale + mask
     weights = F.softmax(masked, dim=-1).nan_to_num(0.0)
@@ -148,6 +150,18 @@ def test_scores_are_of_turned_queries_and_keys(run: Run) -> None:
     for given, ours in derived(run, texts):
         compare(ours, torchs(given, torch.float64))
         assert not np.allclose(given.arrays["query/0"], given.arrays["rotated_query/0"])
+
+
+def test_scores_are_of_normed_queries_and_keys_where_nothing_turns_them(run: Run) -> None:
+    layer = run_block(range(9), ToyConfig(positions="none")).layer(0)
+    assert layer.query_input is not None
+    norms = {name: HeadNorm("rms", torch.rand(2, 8), None, 1e-6) for name in ("query", "key")}
+    normed = replace(layer, norms=norms)  # type: ignore[arg-type]
+    query, key = normed.operands_of(layer.query_input, layer.query_input).values()
+    walk = replace(run_block(range(9), ToyConfig()).walk(0, 0), layer=replace(normed, query=query, key=key))
+    ((given, ours),) = derived(run, [document_of_layer(walk)])
+    assert not np.allclose(given.arrays["query/0"], given.arrays["normed_query/0"])
+    compare(ours, torchs(given, torch.float64))
 
 
 ANGLES = f"""

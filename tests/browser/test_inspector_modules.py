@@ -236,6 +236,30 @@ def test_a_dimension_that_is_turned_is_worked_out_from_its_pair_and_the_angle(ru
     assert halves[4][1] == {"rotation": "query[1, dim 4] = −7.0000this dimension is not turned"}
 
 
+def test_a_number_that_an_rms_norm_divides_is_worked_out_as_torch_works_it_out(run: Run) -> None:
+    """Of the row's own numbers, with their squares; and with the root of all heads together, which is given."""
+    body = """
+      const one = new m.Operation();
+      const panels = [panel("query", "query", "dim", given.x)];
+      const made = { kind: "rms_norm", of: ["query"], weight: given.gamma, eps: 0.5, root: null };
+      return [[null, 1, 2], [null, 0, 0], [[2, 4], 1, 0]].map(([root, i, j]) => {
+        const worked = one.worked({ at: { i, j }, panels, made: { ...made, root } });
+        write(room, ...worked.lines);
+        return [worked.value, lines(room)];
+      });
+    """
+    found = run("inspector/operation.ts", PARTS + body, {"x": ROW.tolist(), "gamma": GAMMA.tolist()})
+    normed = F.rms_norm(ROW, [3], GAMMA, eps=0.5)
+    expected = [normed[1, 2], normed[0, 0], ROW[1, 0] / 4 * GAMMA[0]]
+    assert [value for value, _ in found] == pytest.approx([float(x) for x in expected], abs=1e-12)
+    mean = float(ROW[1].square().mean())
+    assert found[0][1]["mean of squares"] == f"(2.00² + (−0.50)² + …) / 3 = {mean:.4f}"
+    assert found[0][1]["norm"] == f"0.0000 / √({mean:.4f} + 0.5) × (−1.5000) (γ) = 0.0000"
+    assert found[2][1] == {
+        "norm": "2.0000 / 4.0000 × 2.0000 (γ) = 1.00004.0000: the root of the mean of the squares of all heads"
+    }
+
+
 def test_the_share_of_a_normal_distribution_is_torchs(run: Run) -> None:
     x = [-9.0, -8.5, -5.0, -3.0, -0.1, 0.0, 0.7, 4.0, 7.0, 8.4999, 8.5, 9.0]
     shares = run("core/arithmetic.ts", "return given.map((x) => m.normalShare(x))", x)

@@ -15,6 +15,7 @@ from torch.nn import functional as F
 from attnviz.document import document_of_layer, write
 from attnviz.steps import STEPS, WALK
 from attnviz.toy.config import ToyConfig
+from attnviz.trace.head_norm import HeadNorm
 from attnviz.trace.trace import Trace
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
 from tests.browser.settle import frames
@@ -192,3 +193,15 @@ def test_a_layer_without_a_rotation_shows_the_step_before_it(page: Page) -> None
         page.evaluate("walk.show({ layer: 1 })")
         expect(page.get_by_role("radio", name="Q, K, V", exact=True)).to_be_checked()
         expect(page.get_by_role("radio", name="Rotated Q, K", exact=True)).to_have_count(0)
+
+
+def test_the_length_of_the_pinned_query_is_said_before_and_after_its_norm(page: Page) -> None:
+    walk = run_block(range(6), ToyConfig(), "abcdef").walk(0, 0)
+    norms = {name: HeadNorm("rms", torch.full((2, 8), 0.5), None, 1e-6) for name in ("query", "key")}
+    walk = replace(walk, layer=replace(walk.layer, norms=norms))
+    with serving(WalkPage({0: write(document_of_layer(walk))})) as server:
+        WalkView.open(page, server.url, step="normed", layer=0, head=0)
+        assert said(page) == WALK["normed"].fact(walk)
+        before, after = (float(of[0, 4].norm()) for of in (walk.layer.projected("query"), walk.layer.normed("query")))
+        expected = f"The query of row 4, “e”, had a length of {before:.2f}; after its norm it has {after:.2f}."
+        assert pin(page, 4) == expected

@@ -131,7 +131,7 @@ def test_the_steps_are_in_the_order_of_computation(family: tuple[Family, Transfo
     norm = "RMSNorm" if own.kind == "rms" else "LayerNorm"
     assert norm in mathml(WALK["normed"].formula(walk))
     assert ("in all heads" in WALK["normed"].notice(walk)) == own.is_joint
-    assert ("mean 0" in WALK["normed"].notice(walk)) == (own.kind == "layer")
+    assert ("lose their mean" in WALK["normed"].notice(walk)) == (own.kind == "layer")
 
 
 def test_the_lines_of_pytorch_give_its_numbers(family: tuple[Family, TransformersModel]) -> None:
