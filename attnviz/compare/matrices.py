@@ -15,6 +15,7 @@ import torch
 
 from attnviz.attention import AttentionSteps
 from attnviz.compare.alignment import GAP, Alignment, align, expand
+from attnviz.measures.summary import sink_shares
 from attnviz.reprs import ArraysSize, ShortRepr
 from attnviz.steps import STEPS
 from attnviz.tokens import Tokens
@@ -160,8 +161,19 @@ def _divergence(quantity: str, a: Floats, b: Floats, keys: Alignment) -> tuple[n
     # A row that only one side has is NaN; a row whose keys are all masked sums to 0.
     has_weights = (np.nan_to_num(p).sum(axis=1) > 0) & (np.nan_to_num(q).sum(axis=1) > 0)
     bits = np.full(len(p), np.nan)
-    bits[has_weights] = jensen_shannon(p[has_weights], q[has_weights])
+    bits[has_weights] = jensen_shannon(*_with_sinks(p[has_weights], q[has_weights]))
     return bits, ""
+
+
+def _with_sinks(
+    p: npt.NDArray[np.float64], q: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Add a column for the share of a sink, where rows of p or q, (P, R), leave one: all rows then sum to 1."""
+    shares = [sink_shares(torch.from_numpy(rows)) for rows in (p, q)]
+    if shares == [None, None]:
+        return p, q
+    of_p, of_q = (np.zeros((len(p), 1)) if share is None else share.numpy() for share in shares)
+    return np.hstack([p, of_p]), np.hstack([q, of_q])
 
 
 def _numbers(steps: AttentionSteps, quantity: str) -> Floats:
@@ -251,7 +263,7 @@ def divergences(weights: Mapping[int, Floats], of: int) -> Divergences:
 
     Args:
         weights: the matrices of N heads or layers by their numbers, (Tq, Tk) each: rows sum to 1, or to 0 where the
-            mask hides all keys.
+            mask hides all keys, or to less than 1 where a sink takes a share, which counts as one more key.
         of: the number of the reference.
     """
     matrices = {number: matrix.astype(np.float64) for number, matrix in weights.items()}
@@ -261,4 +273,8 @@ def divergences(weights: Mapping[int, Floats], of: int) -> Divergences:
 
 def _mean_of_rows(p: npt.NDArray[np.float64], q: npt.NDArray[np.float64]) -> float:
     has_weights = (p.sum(axis=1) > 0) & (q.sum(axis=1) > 0)
-    return float(jensen_shannon(p[has_weights], q[has_weights]).mean()) if has_weights.any() else float("nan")
+    return (
+        float(jensen_shannon(*_with_sinks(p[has_weights], q[has_weights])).mean())
+        if has_weights.any()
+        else float("nan")
+    )

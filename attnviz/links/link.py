@@ -37,11 +37,14 @@ from attnviz.steps.averages import WAYS
 from attnviz.steps.picture import AXES
 from attnviz.toy.config import (
     ARCHITECTURES,
+    MAX_CAP,
     MAX_FEED_FORWARD,
     MAX_LAYERS,
     MAX_MODEL_WIDTH,
+    MAX_SINK,
     MAX_TOKENS,
     MAX_WIDTH,
+    MIN_CAP,
     MIN_WIDTH,
     NORM_PLACES,
     WIDTH,
@@ -128,6 +131,16 @@ KEYS: dict[str, Key] = {
         "-inf",
         titled({"-inf": "−∞", "-1e10": "−1e10", "-1e10_before": "−1e10, before scaling"}),
         "the value in masked cells: −∞, or −1e10 after or before the scaling",
+    ),
+    "cap": Key(
+        None,
+        Number(MAX_CAP, MIN_CAP, decimals=None),
+        "the toy's soft cap c, which makes c · tanh(s/c) of each scaled score s; without it, none",
+    ),
+    "sink": Key(
+        None,
+        Number(MAX_SINK, -MAX_SINK, decimals=None),
+        "the score of a sink that takes part in the softmax of the toy's heads; without it, none",
     ),
     "model_width": Key(WIDTH, Integer(MIN_WIDTH, MAX_MODEL_WIDTH), "the width C of the toy"),
     "embedding": Key(

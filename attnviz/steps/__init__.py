@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attnviz.steps.attention import CONCAT, HEAD_OUTPUTS, MASKED, OUTPUT, SCALED, SCORES, WEIGHTS
+from attnviz.steps.attention import CAPPED, CONCAT, HEAD_OUTPUTS, MASKED, OUTPUT, SCALED, SCORES, WEIGHTS
 from attnviz.steps.averages import WAYS
 from attnviz.steps.block import AFTER_ATTENTION, INPUT_NORM
 from attnviz.steps.inputs import EMBEDDINGS, QKV, TOKENS
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from attnviz.trace.walk import Walk
 
 ATTENTION: dict[str, Step[Walk]] = {
-    step.name: step for step in (EMBEDDINGS, QKV, SCORES, SCALED, MASKED, WEIGHTS, HEAD_OUTPUTS, CONCAT, OUTPUT)
+    step.name: step for step in (EMBEDDINGS, QKV, SCORES, SCALED, CAPPED, MASKED, WEIGHTS, HEAD_OUTPUTS, CONCAT, OUTPUT)
 }
 """The steps that show a walk, by name, in order."""
 
@@ -49,16 +49,17 @@ def steps_of(walk: Walk) -> dict[str, Step[Any]]:
     """Return the steps of a walk, by name, in order."""
     if walk.averages:
         return dict(WAYS)
+    applying = {name for name, step in ATTENTION.items() if step.applies(walk)} | {TOKENS.name}
     if walk.block is None:
-        return STEPS
+        return {name: step for name, step in STEPS.items() if name in applying}
     matrices = walk.block.matrices
-    return {name: step for name, step in PARTS.items() if name in STEPS or name in matrices}
+    return {name: step for name, step in PARTS.items() if name in applying or name in matrices}
 
 
 def names_at(model: Description, place: Place) -> tuple[str, ...]:
     """Return the names of the steps that `steps_of` gives for an attention of a model, before the model is run."""
     pre_norm, crosses = model.norm_first, "cross" in model.layers
-    names = set(STEPS)
+    names = set(STEPS) - ({CAPPED.name} if place not in model.capped else set())
     if pre_norm is not None:
         names |= {"attention_residual", "input_norm" if pre_norm else "attention_norm"}
         if place.kind != "decoder" or not crosses:

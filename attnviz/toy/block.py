@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -22,7 +23,7 @@ from attnviz.toy.config import MAX_AVERAGED, MAX_HEAD_SIZE, MAX_TOKENS, ToyConfi
 from attnviz.toy.weights import Ids, draw, draw_tall, draw_wide, embed_positions, embed_tokens, sum_of
 from attnviz.trace.layer import Block, LayerTrace, LinearMap, Projection
 from attnviz.trace.matrices import AVERAGES, QKV
-from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
+from attnviz.trace.model import Description, Kind, Place, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import recorded_attention, recording, watch_inputs
 from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
@@ -92,6 +93,8 @@ class SeededAttention(nn.Module):
         self.shape = n, config.width
         self.scale = config.scale_factor
         self.mask = mask_of(config, n)
+        self.cap = config.cap
+        self.sinks = None if config.sink is None else torch.full((config.head_count, 1, 1), config.sink)
         watch_inputs(self)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -105,7 +108,8 @@ class SeededAttention(nn.Module):
             n, width = self.shape
             raise ValueError(f"x {tuple(x.shape)} is neither ({n}, {width}) nor (B, {n}, {width})")
         query, key, value = (self.projections[name].apply(x) for name in QKV)
-        concat = recorded_attention(self, query, key, value, mask=self.mask, scale=self.scale).concat
+        of_scores: dict[str, Any] = {"mask": self.mask, "scale": self.scale, "cap": self.cap, "sinks": self.sinks}
+        concat = recorded_attention(self, query, key, value, **of_scores).concat
         return concat if self.output is None else self.output.apply(concat)
 
     def weights(self) -> tuple[Tensor, ...]:
@@ -178,6 +182,7 @@ class Toy(ShortRepr):
             head_size=width,
             parameters=parameters,
             unavailable={"attention_residual": ATTENTION_ALONE, "logits": NO_HEAD},
+            capped=frozenset({Place(self.config.kind, 0)} if self.config.cap is not None else ()),
         )
 
     def read(self, text: str, pair: str | None = None) -> tuple[Tokens, None]:
