@@ -24,18 +24,24 @@ if TYPE_CHECKING:
     from attnviz.trace.walk import Walk
 
 ATTENTION: dict[str, Step[Walk]] = {
-    step.name: step for step in (EMBEDDINGS, QKV, SCORES, SCALED, CAPPED, MASKED, WEIGHTS, HEAD_OUTPUTS, CONCAT, OUTPUT)
+    step.name: step for step in (EMBEDDINGS, QKV, SCORES, SCALED, MASKED, WEIGHTS, HEAD_OUTPUTS, CONCAT, OUTPUT)
 }
-"""The steps that show a walk, by name, in order."""
-
-OF_HEAD = tuple(name for step in ATTENTION.values() if step.is_of_head for name in step.matrices)
-"""The matrices of one head, by the names that `attnviz.attention.AttentionSteps` gives them."""
+"""The steps that show any walk, by name, in order."""
 
 STEPS: dict[str, Step[Any]] = {TOKENS.name: TOKENS, **ATTENTION}
 """The steps from the text to the output, by name, in order."""
 
+ALL_STEPS: dict[str, Step[Any]] = {
+    step.name: step
+    for step in (TOKENS, EMBEDDINGS, QKV, SCORES, SCALED, CAPPED, MASKED, WEIGHTS, HEAD_OUTPUTS, CONCAT, OUTPUT)
+}
+"""The same, with those that only some walks have (`Step.applies`)."""
+
+OF_HEAD = tuple(name for step in ALL_STEPS.values() if step.is_of_head for name in step.matrices)
+"""The matrices of one head, by the names that `attnviz.attention.AttentionSteps` gives them."""
+
 _INPUT: tuple[Step[Any], ...] = (TOKENS, EMBEDDINGS, INPUT_NORM)
-PARTS = {step.name: step for step in (*_INPUT, *STEPS.values(), *AFTER_ATTENTION, *LANGUAGE_HEAD)}
+PARTS = {step.name: step for step in (*_INPUT, *ALL_STEPS.values(), *AFTER_ATTENTION, *LANGUAGE_HEAD)}
 """All steps of a transformer, by name, in order; a walk has only those whose matrices its part of a block has"""
 
 _OF_PART = {
@@ -49,17 +55,17 @@ def steps_of(walk: Walk) -> dict[str, Step[Any]]:
     """Return the steps of a walk, by name, in order."""
     if walk.averages:
         return dict(WAYS)
-    applying = {name for name, step in ATTENTION.items() if step.applies(walk)} | {TOKENS.name}
+    of_walk = {name: step for name, step in ALL_STEPS.items() if name in STEPS or step.applies(walk)}
     if walk.block is None:
-        return {name: step for name, step in STEPS.items() if name in applying}
+        return of_walk
     matrices = walk.block.matrices
-    return {name: step for name, step in PARTS.items() if name in applying or name in matrices}
+    return {name: step for name, step in PARTS.items() if name in of_walk or name in matrices}
 
 
 def names_at(model: Description, place: Place) -> tuple[str, ...]:
     """Return the names of the steps that `steps_of` gives for an attention of a model, before the model is run."""
     pre_norm, crosses = model.norm_first, "cross" in model.layers
-    names = set(STEPS) - ({CAPPED.name} if place not in model.capped else set())
+    names = {*STEPS, *((CAPPED.name,) if place in model.capped else ())}
     if pre_norm is not None:
         names |= {"attention_residual", "input_norm" if pre_norm else "attention_norm"}
         if place.kind != "decoder" or not crosses:
@@ -74,4 +80,15 @@ def names_at(model: Description, place: Place) -> tuple[str, ...]:
     return tuple(name for name in PARTS if name in names)
 
 
-__all__ = ["ATTENTION", "OF_HEAD", "PARTS", "STEPS", "TOKENS", "Step", "names_at", "steps_of", "unavailable"]
+__all__ = [
+    "ALL_STEPS",
+    "ATTENTION",
+    "OF_HEAD",
+    "PARTS",
+    "STEPS",
+    "TOKENS",
+    "Step",
+    "names_at",
+    "steps_of",
+    "unavailable",
+]

@@ -55,14 +55,14 @@ class ToyConfig:
     padding: int = 0
     """The number of tokens at the beginning that are padding, to which no query attends"""
     mask_value: MaskValue = "-inf"
-    cap: float | None = None
-    """The soft cap of the scaled scores, as in Gemma 2; None for none"""
-    sink: float | None = None
-    """The score of a sink that takes part in every head's softmax, as in gpt-oss, where it is learned; None for none"""
     projection: bool = True
     bias: bool = False
     """Whether the output projection and linear projections to queries, keys and values add a bias"""
     seed: int = 0
+    cap: float | None = None
+    """The soft cap of the scaled scores, as in Gemma 2; None for none"""
+    sink: float | None = None
+    """The score of a sink that takes part in every head's softmax, as in gpt-oss, where it is learned; None for none"""
 
     @classmethod
     def of(cls, get: Callable[[str], Any]) -> ToyConfig:

@@ -188,7 +188,7 @@ def test_pictures_show_matrices_of_the_walk_and_their_axes_have_the_lengths_of_t
 def test_a_step_is_made_from_a_matrix_of_the_same_shape(tmp_path: Path) -> None:
     """In the browser the cells of one turn into the cells of the other."""
     walk = walk_to_attention(WordTokenizer().tokenize("the animal didn't cross the street"), ToyConfig())
-    assert list(MADE_FROM)[:3] == ["scaled", "masked", "weights"]
+    assert list(MADE_FROM)[:4] == ["scaled", "capped", "masked", "weights"]
     configs = (TransformerConfig("decoder"), TransformerConfig("decoder", norm="pre"))
     walks = [walk, *(trace_transformer(walk.query_tokens, None, config).walk_at(1, 0) for config in configs)]
     masked = load(str(save_model(tf.BertForMaskedLM(tf.BertConfig(**BERT)), tmp_path, "bert")))
