@@ -119,17 +119,13 @@ SAME_AS_TORCH = """\
 theirs = F.scaled_dot_product_attention(query[None], key[None], value[None], attn_mask={added}, scale=scale)[0]{rows}\
 """
 ADDED_AS_MASK = """\
-# torch's own attention knows no soft cap and no sink: what these change is added as a mask, and a sink is one more key
-# whose query · key and value are 0
-added = {added}  # (H, Tq, Tk)
-extended_key, extended_value = key, value
-{sink}theirs = F.scaled_dot_product_attention(
-    query[None], extended_key[None], extended_value[None], attn_mask=added[None], scale=scale
-)[0]{rows}\
+# torch's own attention on the same query, key and value. What it does not know is given to it as a mask that is added
+added = masked - scaled  # (H, Tq, Tk): what comes between the two
+{sink}theirs = F.scaled_dot_product_attention({operands}, attn_mask=added[None], scale=scale)[0]{rows}\
 """
 SINK_AS_KEY = """\
-added = torch.cat((added, sinks), dim=-1)  # (H, Tq, Tk + 1)
-extended_key, extended_value = F.pad(key, (0, 0, 0, 1)), F.pad(value, (0, 0, 0, 1))
+added = torch.cat((added, sinks), dim=-1)  # a sink is one more key, of which all numbers are 0, and so is its value
+longer_key, longer_value = F.pad(key, (0, 0, 0, 1)), F.pad(value, (0, 0, 0, 1))  # (H, Tk + 1, D)
 """
 
 COMPARE = """\
@@ -220,8 +216,10 @@ def _theirs(layer: LayerTrace, texts: Mapping[str, str]) -> str:
     """Return the code that computes the head outputs by torch's own attention."""
     if layer.cap is None and layer.sinks is None:
         return SAME_AS_TORCH.format(**texts)
-    sink = "" if layer.sinks is None else SINK_AS_KEY
-    return ADDED_AS_MASK.format(**{**texts, "added": "masked - scaled", "sink": sink})
+    if layer.sinks is None:
+        return ADDED_AS_MASK.format(sink="", operands="query[None], key[None], value[None]", **texts)
+    operands = "query[None], longer_key[None], longer_value[None]"
+    return ADDED_AS_MASK.format(sink=SINK_AS_KEY, operands=operands, **texts)
 
 
 def _more_computed(layer: LayerTrace) -> str:

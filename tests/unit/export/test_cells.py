@@ -74,7 +74,10 @@ def test_the_code_computes_what_torch_computes_under_every_mask(
     [ToyConfig(padding=2, causal=True), ToyConfig(padding=1, scale="sqrt_c", mask_value="-1e10"),
      ToyConfig(bias=True, std_q=2.0), ToyConfig(bias=True, std_q=2.0, std_k=0.5, std_v=0.1, scale="off"),
      ToyConfig(projection=False, bias=True), ToyConfig(qkv="positions", std_q=2.0, positions="random"),
-     ToyConfig(qkv="identity", positions="none", embedding="uniform", std_q=2.0), ToyConfig(width=8, positions="lab")],
+     ToyConfig(qkv="identity", positions="none", embedding="uniform", std_q=2.0), ToyConfig(width=8, positions="lab"),
+     ToyConfig(cap=0.5), ToyConfig(sink=-0.25), ToyConfig(cap=1.5, sink=2.0, causal=True, padding=2),
+     ToyConfig(cap=1.5, causal=True, padding=1, mask_value="-1e10_before"),
+     ToyConfig(cap=1.5, padding=1, mask_value="-1e10")],
 )  # fmt: skip
 def test_the_code_of_the_toy_draws_its_weights_and_names_nothing_that_it_does_not_use(config: ToyConfig) -> None:
     tokens = WordTokenizer().tokenize("the cat sat on the mat")
@@ -85,6 +88,7 @@ def test_the_code_of_the_toy_draws_its_weights_and_names_nothing_that_it_does_no
         exec(text, namespace)
     assert "matrices are those that the page showed" in printed.getvalue()
     torch.testing.assert_close(namespace["query"], walk.layer.query)
+    assert ("tanh" in text, "sink" in text) == (config.cap is not None, config.sink is not None)
     assert ("STD" in text) == (config.qkv == "linear" and config.std_q is not None)
     assert ("b_O = None" in text) == (not config.bias or not config.projection)
 
