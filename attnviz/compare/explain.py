@@ -6,12 +6,14 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from attnviz.annotated_text import AnnotatedText, named
 from attnviz.compare.alignment import GAP
 from attnviz.compare.matrices import Comparison, Distance
 from attnviz.formatting import counted, number
 from attnviz.formulas import Expression, tree
+from attnviz.measures.summary import shares_of_keys
 from attnviz.steps import ALL_STEPS
 
 _ONE, _TWO, _J, _N = map(tree.Symbol, "12jn")
@@ -110,12 +112,14 @@ def perplexity(weights: npt.NDArray[np.float32]) -> float | None:
     """Return the mean perplexity of the rows of weights (P, R): 2 to the power of a row's entropy in bits.
 
     A row's perplexity is the number of keys that it spreads over: 1 if all weight is on one key, R if all keys have
-    equal weight. Rows without weights do not count. Returns None if no row has weights.
+    equal weight. Rows without weights do not count; of a row whose sink takes a share, only how it shares out the rest
+    counts. Returns None if no row has weights.
     """
     p = np.nan_to_num(weights.astype(np.float64))
     p = p[p.sum(axis=1) > 0]
     if not len(p):
         return None
+    p = shares_of_keys(torch.from_numpy(p)).numpy()
     entropy = -(p * np.log2(p, out=np.zeros_like(p), where=p > 0)).sum(axis=1)
     return float((2**entropy).mean())
 

@@ -92,8 +92,9 @@ class HeadComparison:
         """Return the value of hidden cells in A or B: "0", "−∞", or another number that a mask fills in."""
         if ALL_STEPS[self.comparison.quantity].is_distribution:
             return "0"
-        masks = [(head.layer.mask, head.layer.scale) for head in self.heads if head.layer.mask.kind != "none"]
-        return " or ".join(dict.fromkeys(power_of_ten(mask.hidden_value(scale)) for mask, scale in masks)) or "−∞"
+        layers = [head.layer for head in self.heads if head.layer.mask.kind != "none"]
+        values = (layer.mask.hidden_value(layer.scale, layer.cap) for layer in layers)
+        return " or ".join(dict.fromkeys(map(power_of_ten, values))) or "−∞"
 
     def payload(self, *, stretch: bool | None) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Return what the component Compare reads: its header, all but the pin and the focus, and the matrices encoded.
