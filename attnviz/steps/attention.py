@@ -385,8 +385,8 @@ _WEIGHTS_NOTICE_OF_SOME = annotated(
 
 
 _WEIGHTS_NOTICE_WITH_SINK = annotated(
-    "The [sink](matrix=sink) takes part in each row's softmax like one more key, and gives nothing. So a row of "
-    "weights [sums to less than 1](matrix=row_sum): a query need not look anywhere."
+    "The [sink](matrix=sink), with its score [z](matrix=sinks), takes part in each row's softmax like one more key, "
+    "and gives nothing. So a row of weights [sums to less than 1](matrix=row_sum): a query need not look anywhere."
 )
 
 
