@@ -84,7 +84,7 @@ def attention_function(
         attention_mask = position_bias if attention_mask is None else position_bias + attention_mask
     cap, of_heads, sinks = (others.get(name) for name in USED)
     if of_heads is not None:
-        sinks = of_heads.reshape(-1, 1, 1)
+        sinks = of_heads.detach().reshape(-1, 1, 1)  # a weight of the model's
     steps = recorded_attention(module, query, key, value, mask=attention_mask, scale=scaling, cap=cap, sinks=sinks)
     return steps.head_outputs.transpose(1, 2).contiguous(), steps.weights
 

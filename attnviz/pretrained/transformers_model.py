@@ -478,15 +478,16 @@ class TransformersModel(PretrainedModel):
             head_sizes=sizes,
             numbers={kind: layer_numbers(names) for kind, names in self._names.items()},
             depths=self._depths(),
-            capped=self._capped(calls),
+            capped=self._places(calls, lambda call: call.cap is not None),
+            with_sinks=self._places(calls, lambda call: call.sinks is not None),
             is_checked=checked,
         )
 
-    def _capped(self, calls: Sequence[Call]) -> frozenset[Place]:
-        """Return the places whose attentions have a soft cap."""
+    def _places(self, calls: Sequence[Call], condition: Callable[[Call], bool]) -> frozenset[Place]:
+        """Return the places whose attentions meet a condition."""
         remaining = {kind: iter(layer_numbers(names)) for kind, names in self._names.items()}
         places = [Place(block.kind, next(remaining[block.kind])) for block in self.blocks]
-        return frozenset(place for place, call in zip(places, calls, strict=True) if call.cap is not None)
+        return frozenset(place for place, call in zip(places, calls, strict=True) if condition(call))
 
     def _not_run(self) -> tuple[str, ...]:
         """Return the names of the model's parts of which a text runs no module, such as a tower for pictures."""

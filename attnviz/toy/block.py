@@ -169,7 +169,7 @@ class Toy(ShortRepr):
     def description(self) -> Description:
         """The toy's architecture. Embeddings are drawn on demand for any id, so they are not counted as parameters."""
         heads, width, model_width = self.config.head_count, self.config.width_per_head, self.config.width
-        biases = int(self.config.bias)
+        biases, place = int(self.config.bias), Place(self.config.kind, 0)
         parameters = {}
         if self.config.qkv == "linear":
             parameters["projections"] = 3 * heads * (model_width + biases) * width
@@ -182,7 +182,8 @@ class Toy(ShortRepr):
             head_size=width,
             parameters=parameters,
             unavailable={"attention_residual": ATTENTION_ALONE, "logits": NO_HEAD},
-            capped=frozenset({Place(self.config.kind, 0)} if self.config.cap is not None else ()),
+            capped=frozenset({place} if self.config.cap is not None else ()),
+            with_sinks=frozenset({place} if self.config.sink is not None else ()),
         )
 
     def read(self, text: str, pair: str | None = None) -> tuple[Tokens, None]:

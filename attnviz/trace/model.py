@@ -132,6 +132,8 @@ class Description(ShortRepr):
     """Number of layers, with attention or without, by kind of attention; if empty, that in `layers`"""
     capped: frozenset[Place] = frozenset()
     """Where its attentions have a soft cap"""
+    with_sinks: frozenset[Place] = frozenset()
+    """Where their heads have a sink"""
     is_checked: bool = True
     """Whether tests compare its numbers with those of another implementation. If not, each trace is compared with the
     model's own attention, and fails with `attnviz.pretrained.ModelError` if the two differ"""

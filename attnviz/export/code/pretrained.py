@@ -14,7 +14,7 @@ from attnviz.attention import Mask
 from attnviz.export.code.cells import Cell, compare_places, literals, section
 from attnviz.pretrained import BUILT_IN, PretrainedModel
 from attnviz.tokens import Tokens
-from attnviz.trace.model import Place
+from attnviz.trace.model import Description, Place
 from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
 
@@ -151,7 +151,7 @@ CAP = """\
 """The soft cap in `RECORD_ATTENTION`"""
 SINKS = """\
     if sinks is None:  # a score for each head; −∞ where a layer has none
-        sinks = query.new_full((query.shape[1],), -math.inf) if s_aux is None else s_aux
+        sinks = query.new_full((query.shape[1],), -math.inf) if s_aux is None else s_aux.detach()
         sinks = sinks.reshape(1, -1, 1, 1)
     sinks = sinks.expand(*query.shape[:-1], 1)  # (B, H, T, 1)
 """
@@ -180,9 +180,9 @@ def pretrained_inputs(
             f'dense = model.get_submodule("{names.output}")\nW_O = {weight}  # (H·D, C)\n'
             "b_O = None if dense.bias is None else dense.bias.detach()"
         )
-    is_plain = walk.layer.cap is None and walk.layer.sinks is None
+    is_plain = not model.description.capped and not model.description.with_sinks
     if walk.layer.projections is None or not names.projections or mask is None or not is_plain:
-        record = RECORD_ATTENTION.format(path=names.attention, output=output, **_of_scores(walk))
+        record = RECORD_ATTENTION.format(path=names.attention, output=output, **_of_scores(model.description))
         return *first, *section("query, key and value: the arguments of this layer's attention", record)
     heads = HEADS.format(
         width=walk.layer.head_size, heads=walk.layer.heads, scale=walk.layer.scale, mask=mask, output=output,
@@ -201,9 +201,9 @@ def pretrained_inputs(
     )
 
 
-def _of_scores(walk: Walk) -> dict[str, str]:
-    """Return the parts of `RECORD_ATTENTION` that a soft cap and a sink change."""
-    has_cap, has_sink = walk.layer.cap is not None, walk.layer.sinks is not None
+def _of_scores(model: Description) -> dict[str, str]:
+    """Return the parts of `RECORD_ATTENTION` that soft caps and sinks change, if some of a model's layers have them."""
+    has_cap, has_sink = bool(model.capped), bool(model.with_sinks)
     return {
         "more": ("softcap=None, " if has_cap else "") + ("s_aux=None, sinks=None, " if has_sink else ""),
         "sinks": SINKS if has_sink else "",
