@@ -94,6 +94,7 @@ const CAPTIONS: Record<string, (about: About) => Said[]> = {
 };
 
 function sentenceSaid({ matrices, pair, query, key, cell }: About): Said[] {
+  if (cell.allHidden && cell.sink) return [query, [" sees no token at all: the sink takes all of its attention."]];
   if (cell.allHidden) return [query, [" sees no token at all, so it has no attention to give."]];
   const { header } = matrices.document;
   const isItself = header.query === header.key && pair.q === pair.k;

@@ -88,7 +88,10 @@ export function findingOf(
   const { query, key } = header;
   const name = (role: string, axis: Axis, n: number) => span(role, quoted(wordOf(axis, n)));
   const isEqual = (n: number) => key === query && wordOf(key, n) === wordOf(query, row);
-  if (allHidden) return [name("query", query, row), " sees no token at all, so it has no attention to give."];
+  if (allHidden) {
+    const rest = sink ? ": the sink takes all of its attention." : ", so it has no attention to give.";
+    return [name("query", query, row), ` sees no token at all${rest}`];
+  }
   const most = largest(weights);
   const isItself = key === query && most === row;
   return [
