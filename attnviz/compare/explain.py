@@ -14,7 +14,7 @@ from attnviz.compare.matrices import Comparison, Distance
 from attnviz.formatting import counted, number
 from attnviz.formulas import Expression, tree
 from attnviz.measures.summary import shares_of_keys
-from attnviz.steps import ALL_STEPS
+from attnviz.steps import WALK
 
 _ONE, _TWO, _J, _N = map(tree.Symbol, "12jn")
 _CELL = tree.Product((tree.Symbol("i"), _J), "none")
@@ -170,7 +170,7 @@ def _largest_cell_change(
         for matrix, side in (("a", comparison.a), ("b", comparison.b))
     )
     query, key = place(queries, keys, distance.at)
-    cell = f"The largest change is {ALL_STEPS[comparison.quantity].cell} of "
+    cell = f"The largest change is {WALK[comparison.quantity].cell} of "
     return AnnotatedText.of(cell, query, " for ", key, ": ", a, " in A, ", b, " in B.")
 
 
@@ -190,7 +190,7 @@ def _only_changed_tokens(comparison: Comparison, queries: Sequence[str]) -> list
 
 
 def _perplexity_note(comparison: Comparison, differs: Collection[str]) -> list[str]:
-    if not ALL_STEPS[comparison.quantity].is_distribution or not {"scale", "mask"} & set(differs):
+    if not WALK[comparison.quantity].is_distribution or not {"scale", "mask"} & set(differs):
         return []
     a, b = perplexity(comparison.a), perplexity(comparison.b)
     if a is None or b is None:

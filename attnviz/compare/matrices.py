@@ -17,11 +17,11 @@ from attnviz.attention import AttentionSteps
 from attnviz.compare.alignment import GAP, Alignment, align, expand
 from attnviz.measures.summary import sink_shares
 from attnviz.reprs import ArraysSize, ShortRepr
-from attnviz.steps import ALL_STEPS
+from attnviz.steps import WALK
 from attnviz.tokens import Tokens
 from attnviz.trace.layer import LayerTrace
 
-QUANTITIES = tuple(name for name, step in ALL_STEPS.items() if step.is_by_cell)
+QUANTITIES = tuple(name for name, step in WALK.items() if step.is_by_cell)
 """The steps with one cell per query and key, which can be compared cell by cell."""
 
 Floats = npt.NDArray[np.float32]
@@ -153,7 +153,7 @@ def jensen_shannon(p: npt.NDArray[np.float64], q: npt.NDArray[np.float64]) -> np
 
 
 def _divergence(quantity: str, a: Floats, b: Floats, keys: Alignment) -> tuple[npt.NDArray[np.float64] | None, str]:
-    if not ALL_STEPS[quantity].is_distribution:
+    if not WALK[quantity].is_distribution:
         return None, "only rows of weights sum to 1"
     if keys.gaps:
         return None, "A and B do not have the same keys"
@@ -188,9 +188,9 @@ def _numbers(steps: AttentionSteps, quantity: str) -> Floats:
 def _unmasked(steps: AttentionSteps, quantity: str) -> Floats:
     """Return a quantity as drawn, (Tq, Tk): NaN in masked cells."""
     numbers = _numbers(steps, quantity)
-    if not ALL_STEPS[quantity].masked_value:
+    if not WALK[quantity].masked_value:
         return numbers
-    hidden = steps.hidden_weights if ALL_STEPS[quantity].is_distribution else steps.hidden
+    hidden = steps.hidden_weights if WALK[quantity].is_distribution else steps.hidden
     return np.where(hidden.numpy(), np.float32(np.nan), numbers)
 
 

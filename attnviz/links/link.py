@@ -32,7 +32,7 @@ from attnviz.measures.mistakes import NAMES as MISTAKES
 from attnviz.settings import settings
 from attnviz.sources import SOURCES
 from attnviz.sources.compared import B_KEYS
-from attnviz.steps import ALL_STEPS, PARTS
+from attnviz.steps import PARTS, WALK
 from attnviz.steps.averages import WAYS
 from attnviz.steps.picture import AXES
 from attnviz.toy.config import (
@@ -95,7 +95,7 @@ KEYS: dict[str, Key] = {
     ),
     "layer": Key(0, Index(), "the layer of the model"),
     "head": Key(0, Index(), "the head of that layer, or of the toy"),
-    "step": Key("scores", one_of(*ALL_STEPS), "the step"),
+    "step": Key("scores", one_of(*WALK), "the step"),
     "q": Key(None, Index(), "the query of the pinned cell: its row; on the page of BERT, the chosen row"),
     "k": Key(None, Index(), "its key: the column"),
     "tokenizer": Key(
@@ -276,7 +276,7 @@ KEYS: dict[str, Key] = {
     ),
     "quantity": Key(
         "weights",
-        titled({name: step.title for name, step in ALL_STEPS.items() if step.is_by_cell}),
+        titled({name: step.title for name, step in WALK.items() if step.is_by_cell}),
         "the quantity to compare",
     ),
     **TRAIN_KEYS,

@@ -59,7 +59,7 @@ from attnviz.pretrained.unfit import (
 )
 from attnviz.tokens import Tokens, from_encoding, label_of, repair
 from attnviz.trace.layer import Norm, Projection
-from attnviz.trace.model import Description, Kind, ModelSizes, Need, Place, feed_forward_widths
+from attnviz.trace.model import Description, Kind, ModelSizes, Need, feed_forward_widths
 from attnviz.trace.recorder import Call, Pass, Recorder, recording, watch_inputs, watch_norm
 from attnviz.trace.vocabulary import Vocabulary
 
@@ -478,16 +478,19 @@ class TransformersModel(PretrainedModel):
             head_sizes=sizes,
             numbers={kind: layer_numbers(names) for kind, names in self._names.items()},
             depths=self._depths(),
-            capped=self._places(calls, lambda call: call.cap is not None),
-            with_sinks=self._places(calls, lambda call: call.sinks is not None),
+            steps_in={"capped": self._capped(calls)},
+            has_sinks=any(call.sinks is not None for call in calls),
             is_checked=checked,
         )
 
-    def _places(self, calls: Sequence[Call], condition: Callable[[Call], bool]) -> frozenset[Place]:
-        """Return the places whose attentions meet a condition."""
-        remaining = {kind: iter(layer_numbers(names)) for kind, names in self._names.items()}
-        places = [Place(block.kind, next(remaining[block.kind])) for block in self.blocks]
-        return frozenset(place for place, call in zip(places, calls, strict=True) if condition(call))
+    def _capped(self, calls: Sequence[Call]) -> dict[Kind, tuple[int, ...]]:
+        """Return the numbers of the layers with a soft cap, by kind of attention."""
+        capped: dict[Kind, tuple[int, ...]] = {}
+        for kind, names in self._names.items():
+            of_kind = [call for call, block in zip(calls, self.blocks, strict=True) if block.kind == kind]
+            numbers = zip(layer_numbers(names), of_kind, strict=True)
+            capped[kind] = tuple(number for number, call in numbers if call.cap is not None)
+        return capped
 
     def _not_run(self) -> tuple[str, ...]:
         """Return the names of the model's parts of which a text runs no module, such as a tower for pictures."""

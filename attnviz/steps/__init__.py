@@ -31,17 +31,17 @@ ATTENTION: dict[str, Step[Walk]] = {
 STEPS: dict[str, Step[Any]] = {TOKENS.name: TOKENS, **ATTENTION}
 """The steps from the text to the output, by name, in order."""
 
-ALL_STEPS: dict[str, Step[Any]] = {
+WALK: dict[str, Step[Any]] = {
     step.name: step
     for step in (TOKENS, EMBEDDINGS, QKV, SCORES, SCALED, CAPPED, MASKED, WEIGHTS, HEAD_OUTPUTS, CONCAT, OUTPUT)
 }
-"""The same, with those that only some walks have (`Step.applies`)."""
+"""The same, with those that only some walks have (`Step.is_in`)."""
 
-OF_HEAD = tuple(name for step in ALL_STEPS.values() if step.is_of_head for name in step.matrices)
+OF_HEAD = tuple(name for step in WALK.values() if step.is_of_head for name in step.matrices)
 """The matrices of one head, by the names that `attnviz.attention.AttentionSteps` gives them."""
 
 _INPUT: tuple[Step[Any], ...] = (TOKENS, EMBEDDINGS, INPUT_NORM)
-PARTS = {step.name: step for step in (*_INPUT, *ALL_STEPS.values(), *AFTER_ATTENTION, *LANGUAGE_HEAD)}
+PARTS = {step.name: step for step in (*_INPUT, *WALK.values(), *AFTER_ATTENTION, *LANGUAGE_HEAD)}
 """All steps of a transformer, by name, in order; a walk has only those whose matrices its part of a block has"""
 
 _OF_PART = {
@@ -55,17 +55,23 @@ def steps_of(walk: Walk) -> dict[str, Step[Any]]:
     """Return the steps of a walk, by name, in order."""
     if walk.averages:
         return dict(WAYS)
-    of_walk = {name: step for name, step in ALL_STEPS.items() if name in STEPS or step.applies(walk)}
+    of_walk = {name: step for name, step in WALK.items() if name in STEPS or step.is_in(walk)}
     if walk.block is None:
         return of_walk
     matrices = walk.block.matrices
     return {name: step for name, step in PARTS.items() if name in of_walk or name in matrices}
 
 
+def walk_names_at(model: Description, place: Place) -> tuple[str, ...]:
+    """Return the names of the steps from the text to the output that an attention of a model has, in order."""
+    layers = {name: model.steps_in.get(name, {}).get(place.kind, ()) for name in WALK}
+    return tuple(name for name in WALK if name in STEPS or place.layer in layers[name])
+
+
 def names_at(model: Description, place: Place) -> tuple[str, ...]:
     """Return the names of the steps that `steps_of` gives for an attention of a model, before the model is run."""
     pre_norm, crosses = model.norm_first, "cross" in model.layers
-    names = {*STEPS, *((CAPPED.name,) if place in model.capped else ())}
+    names = set(walk_names_at(model, place))
     if pre_norm is not None:
         names |= {"attention_residual", "input_norm" if pre_norm else "attention_norm"}
         if place.kind != "decoder" or not crosses:
@@ -81,14 +87,15 @@ def names_at(model: Description, place: Place) -> tuple[str, ...]:
 
 
 __all__ = [
-    "ALL_STEPS",
     "ATTENTION",
     "OF_HEAD",
     "PARTS",
     "STEPS",
     "TOKENS",
+    "WALK",
     "Step",
     "names_at",
     "steps_of",
     "unavailable",
+    "walk_names_at",
 ]

@@ -225,7 +225,7 @@ def _capped_picture(walk: Walk) -> Picture:
 CAPPED: Step[Walk] = Step(
     name="capped",
     title="Capped",
-    applies=lambda walk: walk.layer.cap is not None,
+    is_in=lambda walk: walk.layer.cap is not None,
     formula=partial(attention_formula, boxed="capped"),
     notice=_capped_notice,
     code=lambda walk: f"capped = {_cap(walk)} * torch.tanh(scaled / {_cap(walk)})",

@@ -32,7 +32,7 @@ class Step(Generic[S]):
     code: Callable[[S], str]
     """The lines of PyTorch that compute this step from the one before, with this walk's constants; the same for all
     heads of a layer"""
-    applies: Callable[[S], bool] = lambda _: True
+    is_in: Callable[[S], bool] = lambda _: True
     """Whether a walk has this step: only some have a soft cap"""
     sink_notice: str = ""
     """What to notice in place of `notice` in a layer whose heads have a sink; if empty, `notice`"""

@@ -23,7 +23,7 @@ from attnviz.toy.config import MAX_AVERAGED, MAX_HEAD_SIZE, MAX_TOKENS, ToyConfi
 from attnviz.toy.weights import Ids, draw, draw_tall, draw_wide, embed_positions, embed_tokens, sum_of
 from attnviz.trace.layer import Block, LayerTrace, LinearMap, Projection
 from attnviz.trace.matrices import AVERAGES, QKV
-from attnviz.trace.model import Description, Kind, Place, TraceBudget, layers_and_heads
+from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import recorded_attention, recording, watch_inputs
 from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
@@ -169,7 +169,7 @@ class Toy(ShortRepr):
     def description(self) -> Description:
         """The toy's architecture. Embeddings are drawn on demand for any id, so they are not counted as parameters."""
         heads, width, model_width = self.config.head_count, self.config.width_per_head, self.config.width
-        biases, place = int(self.config.bias), Place(self.config.kind, 0)
+        biases = int(self.config.bias)
         parameters = {}
         if self.config.qkv == "linear":
             parameters["projections"] = 3 * heads * (model_width + biases) * width
@@ -182,8 +182,8 @@ class Toy(ShortRepr):
             head_size=width,
             parameters=parameters,
             unavailable={"attention_residual": ATTENTION_ALONE, "logits": NO_HEAD},
-            capped=frozenset({place} if self.config.cap is not None else ()),
-            with_sinks=frozenset({place} if self.config.sink is not None else ()),
+            steps_in={"capped": {self.config.kind: (0,)}} if self.config.cap is not None else {},
+            has_sinks=self.config.sink is not None,
         )
 
     def read(self, text: str, pair: str | None = None) -> tuple[Tokens, None]:

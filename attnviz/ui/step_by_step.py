@@ -18,7 +18,7 @@ from attnviz.formatting import nonzero, number
 from attnviz.links.link import read_link
 from attnviz.links.pages import OPENING, PAGES
 from attnviz.sources.shown import ShownHead
-from attnviz.steps import STEPS, names_at
+from attnviz.steps import STEPS, walk_names_at
 from attnviz.trace.model import Place
 from attnviz.ui import shell, state
 from attnviz.ui.messages import plain
@@ -48,7 +48,7 @@ def show_walk(here: ShownHead) -> None:
     state.check_run()
     if state.get("step") not in STEPS:  # only some layers have it; for the others, the model need not be open
         place = Place(here.kind, here.layer)
-        check_step("step", names_at(here.model.description, place), "This layer", here.kind)
+        check_step("step", walk_names_at(here.model.description, place), "This layer", here.kind)
     queries, keys = here.axes()
     shell.token_notes(queries)
     state.keep_pin(queries.labels, keys.labels)

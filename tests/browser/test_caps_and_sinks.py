@@ -9,7 +9,7 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 
-from attnviz.steps import ALL_STEPS
+from attnviz.steps import WALK
 from tests.browser.apps.operands import Operands, oracle
 from tests.browser.apps.walk_page import See, WalkView
 from tests.browser.modules import CORE, Run
@@ -26,7 +26,7 @@ def page(plain_page: Page) -> Page:
 
 def show(view: WalkView, step: str) -> None:
     """Choose a step, and wait until it is painted."""
-    view.step(ALL_STEPS[step].title)
+    view.step(WALK[step].title)
     expect(view.page.locator(view.picture)).to_have_attribute("data-step", step)
     still(view.page)
     frames(view.page)

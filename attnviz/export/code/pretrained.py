@@ -180,9 +180,9 @@ def pretrained_inputs(
             f'dense = model.get_submodule("{names.output}")\nW_O = {weight}  # (H·D, C)\n'
             "b_O = None if dense.bias is None else dense.bias.detach()"
         )
-    is_plain = not model.description.capped and not model.description.with_sinks
-    if walk.layer.projections is None or not names.projections or mask is None or not is_plain:
-        record = RECORD_ATTENTION.format(path=names.attention, output=output, **_of_scores(model.description))
+    more = _of_scores(model.description)
+    if walk.layer.projections is None or not names.projections or mask is None or more["more"]:
+        record = RECORD_ATTENTION.format(path=names.attention, output=output, **more)
         return *first, *section("query, key and value: the arguments of this layer's attention", record)
     heads = HEADS.format(
         width=walk.layer.head_size, heads=walk.layer.heads, scale=walk.layer.scale, mask=mask, output=output,
@@ -203,7 +203,7 @@ def pretrained_inputs(
 
 def _of_scores(model: Description) -> dict[str, str]:
     """Return the parts of `RECORD_ATTENTION` that soft caps and sinks change, if some of a model's layers have them."""
-    has_cap, has_sink = bool(model.capped), bool(model.with_sinks)
+    has_cap, has_sink = any(model.steps_in.get("capped", {}).values()), model.has_sinks
     return {
         "more": ("softcap=None, " if has_cap else "") + ("s_aux=None, sinks=None, " if has_sink else ""),
         "sinks": SINKS if has_sink else "",

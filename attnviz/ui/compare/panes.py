@@ -236,7 +236,8 @@ def _is_capped(pane: Pane) -> bool:
     names = SOURCES[pane.get("source")].names
     if names is not None and RESOURCES.is_slow(names.own(pane.get("model"))):
         return False
-    return bool(open_model(SOURCES[pane.get("source")], pane.get).description.capped)
+    description = open_model(SOURCES[pane.get("source")], pane.get).description
+    return any(description.steps_in.get(CAPPED, {}).values())
 
 
 def shared() -> DeltaGenerator:

@@ -148,8 +148,9 @@ def test_soft_caps_and_sinks_are_those_of_the_models_own_eager_attention(case: s
 
 def test_a_description_says_which_attentions_have_a_cap() -> None:
     gemma, plain = (open_model(drawn(case), tokenizer()) for case in ("Gemma 2", "Gemma 2 without its cap"))
-    assert gemma.description.capped == {Place("decoder", 0), Place("decoder", 1)}
-    assert not plain.description.capped
+    assert gemma.description.steps_in == {"capped": {"decoder": (0, 1)}}
+    assert plain.description.steps_in == {"capped": {"decoder": ()}}
+    assert not gemma.description.has_sinks and open_model(drawn("gpt-oss"), tokenizer()).description.has_sinks
     place = Place("decoder", 1)
     for model in (gemma, plain):
         walk = model.trace("the cat sat").walk_at(1, 0)

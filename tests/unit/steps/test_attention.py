@@ -18,7 +18,7 @@ from attnviz.formulas import latex, mathml
 from attnviz.pretrained import load
 from attnviz.pretrained.attention_interface import IMPLEMENTATION
 from attnviz.pretrained.transformers_model import NO_OUTPUT, NOT_LINEAR, TransformersModel
-from attnviz.steps import ALL_STEPS, ATTENTION, PARTS, STEPS, Step, steps_of, unavailable
+from attnviz.steps import ATTENTION, PARTS, STEPS, WALK, Step, steps_of, unavailable
 from attnviz.steps.attention import FAINT_BELOW, faint
 from attnviz.steps.picture import AXES, MADE_FROM, MorphSource, joined, share
 from attnviz.tokens import WordTokenizer
@@ -142,9 +142,9 @@ def test_a_soft_cap_is_a_step_and_a_sink_a_column_of_the_weights() -> None:
     assert [step.name for step in computed(walk_toy(ToyConfig(causal=True)))] == COMPUTED
     walk = walk_toy(ToyConfig(cap=0.5, sink=1.0, scale="off"))
     names = list(steps_of(walk))
-    assert names == [name for name in ALL_STEPS if name in names]
+    assert names == [name for name in WALK if name in names]
     assert set(names) - set(STEPS) == {"capped"}
-    capped, masked, weights = (ALL_STEPS[name] for name in ("capped", "masked", "weights"))
+    capped, masked, weights = (WALK[name] for name in ("capped", "masked", "weights"))
     assert "keeps every score between −0.5 and 0.5" in capped.notice(walk)
     largest = float(walk.steps.scaled.abs().max())
     assert capped.fact(walk) == (
@@ -162,14 +162,14 @@ def test_a_soft_cap_is_a_step_and_a_sink_a_column_of_the_weights() -> None:
         f"“{'abcde'[q]}”: {100 * float(share[q]):.0f} %."
     )
     torch.testing.assert_close(matrix(walk, "row_sum") + matrix(walk, "sink"), torch.ones(5, 1))
-    assert "average" not in ALL_STEPS["head_outputs"].notice(walk).partition(".")[0]
-    assert "100 %" not in ALL_STEPS["tokens"].notice_in(walk, walk.query_tokens)
-    assert "100 %" in ALL_STEPS["tokens"].notice_in(walk_toy(ToyConfig()), walk.query_tokens)
+    assert "average" not in WALK["head_outputs"].notice(walk).partition(".")[0]
+    assert "100 %" not in WALK["tokens"].notice_in(walk, walk.query_tokens)
+    assert "100 %" in WALK["tokens"].notice_in(walk_toy(ToyConfig()), walk.query_tokens)
 
 
 def test_a_cap_makes_a_number_of_what_is_filled_in_before_the_scaling() -> None:
     walk = walk_toy(CONFIGS["soft cap, -1e10 before scaling"])
-    assert "the soft cap makes −1.50 of it: hidden cells keep a weight" in ALL_STEPS["masked"].notice(walk)
+    assert "the soft cap makes −1.50 of it: hidden cells keep a weight" in WALK["masked"].notice(walk)
     hidden = walk.steps.hidden
     assert bool((walk.steps.masked[hidden] == -1.5).all())
     assert float(walk.steps.weights[hidden].min()) > 0
