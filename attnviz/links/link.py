@@ -134,12 +134,12 @@ KEYS: dict[str, Key] = {
     ),
     "cap": Key(
         None,
-        Number(MAX_CAP, MIN_CAP, decimals=None),
+        Number(MAX_CAP, MIN_CAP, decimals=2),
         "the toy's soft cap c, which makes c · tanh(s/c) of each scaled score s; without it, none",
     ),
     "sink": Key(
         None,
-        Number(MAX_SINK, -MAX_SINK, decimals=None),
+        Number(MAX_SINK, -MAX_SINK, decimals=2),
         "the score of a sink that takes part in the softmax of the toy's heads; without it, none",
     ),
     "model_width": Key(WIDTH, Integer(MIN_WIDTH, MAX_MODEL_WIDTH), "the width C of the toy"),

@@ -245,7 +245,7 @@ def _(values: Integer) -> st.SearchStrategy[Any]:
 @taken.register
 def _(values: Number) -> st.SearchStrategy[Any]:
     step = 10 ** (4 if values.decimals is None else values.decimals)
-    small = st.sampled_from([1e-05, 3e-06]) if values.decimals is None and values.low <= 0 else st.nothing()
+    small = st.sampled_from([1e-05, 3e-06]) if values.decimals is None else st.nothing()
     return st.integers(round(values.low * step), round(values.high * step)).map(lambda x: x / step) | small
 
 
