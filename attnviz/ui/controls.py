@@ -51,6 +51,8 @@ hidden."""
 CAP_HELP = """As in Gemma 2: a scaled score s becomes c · tanh(s/c), which stays between −c and c."""
 SINK_HELP = """As in gpt-oss: one more column of the softmax, with this score for every query. It takes a share and
 gives nothing. There each head learns its own; here all heads have this one."""
+WINDOW_HELP = """With the causal mask a query sees only the last keys, as many as this, itself among them (Mistral);
+without it, half as many on both sides of itself (ModernBERT)."""
 PADDING_HELP = "No query looks at them. With a causal mask their own rows see no key."
 
 
@@ -144,8 +146,15 @@ def _more() -> None:
             "sink", st.number_input, "Sink: its score", -float(MAX_SINK), float(MAX_SINK), value=None, step=0.5,
             format="%g", placeholder="none", help=SINK_HELP,
         )  # fmt: skip
-    state.bound("padding", st.number_input, "Padding: first tokens", 0, MAX_TOKENS, help=PADDING_HELP)
-    if any(state.get(name) not in (None, "none", 0) for name in ("mask", "b_mask", "padding")):
+    left, right = st.columns(2)
+    with left:
+        state.bound("padding", st.number_input, "Padding: first tokens", 0, MAX_TOKENS, help=PADDING_HELP)
+    with right:
+        state.bound(
+            "window", st.number_input, "Window: its width", 1, MAX_TOKENS, value=None, placeholder="none",
+            help=WINDOW_HELP,
+        )  # fmt: skip
+    if any(state.get(name) not in (None, "none", 0) for name in ("mask", "b_mask", "padding", "window")):
         state.choice("mask_value", st.selectbox, "Hidden cells hold", help=MASK_VALUE_HELP)
 
 
