@@ -28,7 +28,7 @@ MAX_CSV_CELLS = 2_500_000
 
 _WORDS = {
     "model": "feature", "key_model": "feature", "output": "feature", "value_dim": "dim", "hidden": "neuron",
-    "concat": "column", "vocabulary": "entry", "outcome": "entry",
+    "concat": "column", "vocabulary": "entry", "outcome": "entry", "one": "number",
 }  # fmt: skip
 
 
@@ -61,10 +61,13 @@ def collect(walk: Walk, heads: Sequence[int]) -> dict[str, Array]:
     """
     layer, chosen = walk.layer, list(heads)
     steps = layer.all_heads()
-    before = (*QKV, *NORMED, *ROTATED)
-    quantities = {name: getattr(steps, name)[chosen] for name in OF_HEAD if name not in before}
     maps = (f"{letter}_{of}" for letter in "WUb" for of in QKV)
-    quantities |= {name: heads_matrix(layer, name, chosen) for name in (*before, *NORM_WEIGHTS, *maps)}
+    of_layer = (*QKV, *NORMED, *ROTATED, *NORM_WEIGHTS, *maps, "sinks")
+    quantities = {name: heads_matrix(layer, name, chosen) for name in of_layer}
+    computed = {name: getattr(steps, name) for name in OF_HEAD if name not in quantities}
+    if layer.cap is None:
+        del computed["capped"]
+    quantities |= {name: None if tensor is None else tensor[chosen] for name, tensor in computed.items()}
     quantities["concat"] = steps.concat
     quantities["embeddings_k"] = None if layer.key_input is layer.query_input else layer.key_input
     for name in QUANTITIES.keys() - quantities.keys():

@@ -200,8 +200,9 @@ class WalkWidget(BaseWidget):
 
     def __init__(self, heads: Heads, **chosen: Any) -> None:
         first = heads.walk(heads.layers[0], 0)
+        names = {name for layer in heads.layers for name in steps_of(heads.walk(layer, 0))}
         choices = {
-            "step": tuple(WALK),
+            "step": tuple(name for name in WALK if name in names),
             "layer": heads.layers,
             "head": range(heads.count),
             "q": range(len(first.query_tokens)),

@@ -20,7 +20,7 @@ from transformers.models.auto.modeling_auto import (
     MODEL_MAPPING_NAMES,
 )
 
-from attnviz.attention import Mask
+from attnviz.attention import AttentionSteps, Mask
 from attnviz.formatting import counted
 from attnviz.pretrained.attention_interface import (
     OwnAttention,
@@ -94,8 +94,7 @@ class TransformersModel(PretrainedModel):
 
         Raises:
             UnfitError: the model is of an unsupported kind (`attnviz.pretrained.unfit`); or it does not use plain
-                attention (it has sinks, soft caps, ...), so the steps shown would differ from its own; or the tokenizer
-                does not belong to the model.
+                attention, so the steps shown would differ from its own; or the tokenizer does not belong to the model.
         """
         super().__init__()
         self.name = name
@@ -280,11 +279,11 @@ class TransformersModel(PretrainedModel):
                 f"and {len(self.blocks)} for another one"
             )
         with torch.inference_mode():
-            weights = [
-                _weights(call, maps) if number in compared else None
+            steps = [
+                _shown_steps(call, maps) if number in compared else None
                 for number, (call, maps) in enumerate(zip(recorded.calls, self.blocks, strict=True))
             ]
-        check_shown(comparison, weights)
+        check_shown(comparison, steps)
         return recorded
 
     def _compared_pass(self, calls: int) -> tuple[Recorder, Tensor]:
@@ -301,7 +300,7 @@ class TransformersModel(PretrainedModel):
         if not bool(theirs.isfinite().all()):
             raise UnfitError("gives numbers that are not finite, even for three plain words")
         maps = BlockMaps("encoder", None, None)
-        check_shown(comparison, [_weights(call, maps) for call in recorder.calls])
+        check_shown(comparison, [_shown_steps(call, maps) for call in recorder.calls])
         if not _is_near(ours, theirs):
             raise UnfitError("computes other hidden states with its own eager attention than with what is shown")
         return recorder, ours
@@ -495,22 +494,25 @@ class TransformersModel(PretrainedModel):
             head_sizes=sizes,
             numbers={kind: layer_numbers(names) for kind, names in self._names.items()},
             depths=self._depths(),
-            steps_in=self._steps_in(),
+            steps_in=self._steps_in(calls),
+            has_sinks=any(call.sinks is not None for call in calls),
             is_checked=checked,
         )
 
-    def _steps_in(self) -> dict[str, dict[Kind, tuple[int, ...]]]:
-        """Return the numbers of the layers that are known to norm or to turn queries and keys, by step and kind."""
-        has: dict[str, Callable[[BlockMaps], bool]] = {
-            "normed": lambda block: bool(block.norms), "rotated": lambda block: block.rotary is not None,
-        }  # fmt: skip
+    def _steps_in(self, calls: Sequence[Call]) -> dict[str, dict[Kind, tuple[int, ...]]]:
+        """Return the numbers of the layers with each step that not every attention has, by step and kind."""
+        has: dict[str, Callable[[BlockMaps, Call], bool]] = {
+            "normed": lambda block, _: bool(block.norms),
+            "rotated": lambda block, _: block.rotary is not None,
+            "capped": lambda _, call: call.cap is not None,
+        }
         steps: dict[str, dict[Kind, tuple[int, ...]]] = {}
         for (step, has_step), (kind, names) in product(has.items(), self._names.items()):
-            blocks = (block for block in self.blocks if block.kind == kind)
-            numbers = zip(layer_numbers(names), blocks, strict=True)
-            found = tuple(number for number, block in numbers if has_step(block))
-            if found:
-                steps.setdefault(step, {})[kind] = found
+            of_kind = [pair for pair in zip(self.blocks, calls, strict=True) if pair[0].kind == kind]
+            numbers = zip(layer_numbers(names), of_kind, strict=True)
+            with_step = tuple(number for number, pair in numbers if has_step(*pair))
+            if with_step:
+                steps.setdefault(step, {})[kind] = with_step
         return steps
 
     def _not_run(self) -> tuple[str, ...]:
@@ -638,9 +640,9 @@ def _rotary(
     return (True, None) if agrees(None) else (False, find_rotary(call.tables, call.query.shape[-1], agrees))
 
 
-def _weights(call: Call, maps: BlockMaps) -> Tensor:
-    """Return the weights that the app shows for a call, (H, Tq, Tk)."""
-    return block_of(call, maps, Mask.recognise(true_mask(call.mask))).attention.attentions()
+def _shown_steps(call: Call, maps: BlockMaps) -> AttentionSteps:
+    """Return the steps that the app shows for a call, of all heads."""
+    return block_of(call, maps, Mask.recognise(true_mask(call.mask))).attention.all_heads()
 
 
 def _is_near(ours: Tensor, theirs: Tensor) -> bool:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attnviz.steps.attention import CONCAT, HEAD_OUTPUTS, MASKED, OUTPUT, SCALED, SCORES, WEIGHTS
+from attnviz.steps.attention import CAPPED, CONCAT, HEAD_OUTPUTS, MASKED, OUTPUT, SCALED, SCORES, WEIGHTS
 from attnviz.steps.averages import WAYS
 from attnviz.steps.block import AFTER_ATTENTION, INPUT_NORM
 from attnviz.steps.inputs import EMBEDDINGS, NORMED, QKV, ROTATED, TOKENS
@@ -32,7 +32,7 @@ STEPS: dict[str, Step[Any]] = {TOKENS.name: TOKENS, **ATTENTION}
 """The steps from the text to the output that every walk has, by name, in order."""
 
 _ALL: tuple[Step[Any], ...] = (
-    TOKENS, EMBEDDINGS, QKV, NORMED, ROTATED, SCORES, SCALED, MASKED, WEIGHTS, HEAD_OUTPUTS, CONCAT, OUTPUT,
+    TOKENS, EMBEDDINGS, QKV, NORMED, ROTATED, SCORES, SCALED, CAPPED, MASKED, WEIGHTS, HEAD_OUTPUTS, CONCAT, OUTPUT,
 )  # fmt: skip
 WALK: dict[str, Step[Any]] = {step.name: step for step in _ALL}
 """`STEPS`, and among them those that only some attentions have: see `Step.is_in` and `Description.steps_in`."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -79,15 +80,18 @@ def _rows_of_output(seed: int, head: int, size: int, width: int) -> Tensor:
 
 
 def mask_of(config: ToyConfig, n: int) -> Mask:
-    """Return the mask of a toy for n tokens: causal, hiding padding before the text, or both."""
+    """Return the mask of a toy for n tokens: causal, a window, hiding padding before the text, or several of these."""
     padding = torch.arange(n) < config.padding  # (T,)
-    cells = causal_mask(n) if config.causal else torch.ones(n, n, dtype=torch.bool)
+    before, after = config.reach
+    cells = torch.ones(n, n, dtype=torch.bool).tril(after).triu(-before)
     seen = cells & ~padding  # (T, T)
-    if not config.causal and not bool(padding.any()):
+    if not config.causal and bool(seen.all()):
         return Mask()
-    kind: MaskKind = "padding" if not config.causal else "other" if bool(padding.any()) else "causal"
-    name, _, before = config.mask_value.partition("_")
-    return Mask(kind, seen, float(name), "scores" if before else "scaled")
+    kind: MaskKind = "causal" if config.causal and before >= n - 1 else "window"
+    if bool(padding.any()):
+        kind = "padding" if bool(cells.all()) else "other"
+    number, _, is_before = config.mask_value.partition("_")
+    return Mask(kind, seen, float(number), "scores" if is_before else "scaled")
 
 
 class SeededAttention(nn.Module):
@@ -102,6 +106,8 @@ class SeededAttention(nn.Module):
         self.rotation = rotary_positions(n, config.width_per_head) if config.positions == "rotary" else None
         self.scale = config.scale_factor
         self.mask = mask_of(config, n)
+        self.cap = config.cap
+        self.sinks = None if config.sink is None else torch.full((config.head_count, 1, 1), config.sink)
         watch_inputs(self)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -117,7 +123,8 @@ class SeededAttention(nn.Module):
         query, key, value = (self.projections[name].apply(x) for name in QKV)
         if self.rotation is not None:
             query, key = self.rotation.apply(query), self.rotation.apply(key)
-        concat = recorded_attention(self, query, key, value, mask=self.mask, scale=self.scale).concat
+        of_scores: dict[str, Any] = {"mask": self.mask, "scale": self.scale, "cap": self.cap, "sinks": self.sinks}
+        concat = recorded_attention(self, query, key, value, **of_scores).concat
         return concat if self.output is None else self.output.apply(concat)
 
     def weights(self) -> tuple[Tensor, ...]:
@@ -183,14 +190,16 @@ class Toy(ShortRepr):
             parameters["projections"] = 3 * heads * (model_width + biases) * width
         if self.config.projection:
             parameters["output"] = (heads * width + biases) * model_width
+        more_steps = {"rotated": self.config.positions == "rotary", "capped": self.config.cap is not None}
         return Description(
             name=self.name,
             layers={self.config.kind: (1, heads)},
             width=model_width,
             head_size=width,
             parameters=parameters,
-            steps_in={"rotated": {self.config.kind: (0,)}} if self.config.positions == "rotary" else {},
             unavailable={"attention_residual": ATTENTION_ALONE, "logits": NO_HEAD},
+            steps_in={name: {self.config.kind: (0,)} for name, has_step in more_steps.items() if has_step},
+            has_sinks=self.config.sink is not None,
         )
 
     def read(self, text: str, pair: str | None = None) -> tuple[Tokens, None]:

@@ -135,6 +135,8 @@ class Description(ShortRepr):
     """Number of layers, with attention or without, by kind of attention; if empty, that in `layers`"""
     steps_in: dict[str, dict[Kind, tuple[int, ...]]] = field(default_factory=dict)
     """The steps that not every attention has -> the numbers of the layers that have them, by kind of attention"""
+    has_sinks: bool = False
+    """Whether heads of some layers have a sink"""
     is_checked: bool = True
     """Whether tests compare its numbers with those of another implementation. If not, each trace is compared with the
     model's own attention, and fails with `attnviz.pretrained.ModelError` if the two differ"""

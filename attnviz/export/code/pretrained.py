@@ -20,7 +20,7 @@ from attnviz.pretrained.rotary import Columns
 from attnviz.tokens import Tokens
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.matrices import NORMED, ROTATED, operand
-from attnviz.trace.model import Place
+from attnviz.trace.model import Description, Place
 from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
 
@@ -129,16 +129,16 @@ from transformers.masking_utils import eager_mask
 calls = []
 
 
-def recorded(module, query, key, value, attention_mask, scaling=None, dropout=0.0, position_bias=None, **_):
+def recorded(module, query, key, value, attention_mask, scaling=None, dropout=0.0, position_bias=None, {more}**_):
     \"\"\"Explicit attention, (B, H, T, D) -> (B, T, H, D), that records its arguments.\"\"\"
     groups = query.shape[1] // key.shape[1]
     key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
     if position_bias is not None:
         attention_mask = position_bias if attention_mask is None else position_bias + attention_mask
     scaling = 1 / math.sqrt(query.shape[-1]) if scaling is None else scaling
-    calls.append((query[0], key[0], value[0], scaling, None if attention_mask is None else attention_mask[0]))
+{sinks}    calls.append((query[0], key[0], value[0], scaling, {recorded}))
     scores = query @ key.transpose(-2, -1) * scaling
-    weights = torch.softmax(scores if attention_mask is None else scores + attention_mask, dim=-1)
+{cap}{weights}
     return (weights @ value).transpose(1, 2).contiguous(), weights
 
 
@@ -156,7 +156,7 @@ torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)  # it is the mode
 
 [at] = [index for index, call in enumerate(calls) if isinstance(call, torch.Tensor)]
 x = calls[at][0]
-query, key, value, scale, mask = calls[at + 1]
+query, key, value, scale, mask{taken} = calls[at + 1]
 if mask is not None:  # transformers masks with the lowest float; replace it by −∞
     mask = mask.masked_fill(mask <= torch.finfo(mask.dtype).min / 2, -math.inf)
 show("embeddings", x)
@@ -164,6 +164,26 @@ show("query", query[HEAD])
 show("key", key[HEAD])
 show("value", value[HEAD])
 {output}\
+"""
+
+CAP = """\
+    if softcap is not None:
+        scores = softcap * torch.tanh(scores / softcap)
+"""
+"""The soft cap in `RECORD_ATTENTION`"""
+SINKS = """\
+    if sinks is None:  # a score for each head; −∞ where a layer has none
+        sinks = query.new_full((query.shape[1],), -math.inf) if s_aux is None else s_aux.detach()
+        sinks = sinks.reshape(1, -1, 1, 1)
+    sinks = sinks.expand(*query.shape[:-1], 1)  # (B, H, T, 1)
+"""
+"""The scores of the sinks in `RECORD_ATTENTION`"""
+WITHOUT_SINK = """\
+    weights = torch.softmax(scores if attention_mask is None else scores + attention_mask, dim=-1)\
+"""
+WITH_SINK = """\
+    masked = scores if attention_mask is None else scores + attention_mask
+    weights = torch.softmax(torch.cat((masked, sinks), dim=-1), dim=-1)[..., :-1]\
 """
 
 
@@ -183,7 +203,7 @@ def pretrained_inputs(
             "b_O = None if dense.bias is None else dense.bias.detach()"
         )
     if _is_recorded(walk, names):
-        record = RECORD_ATTENTION.format(path=names.attention, output=output)
+        record = RECORD_ATTENTION.format(path=names.attention, output=output, **_of_scores(model.description))
         last = operand(walk.layer, "query"), operand(walk.layer, "key")
         turned = "" if last == ("query", "key") else "\n{}, {} = query, key".format(*last)
         return *first, *section("query, key and value: the arguments of this layer's attention", record + turned)
@@ -225,10 +245,10 @@ def unknown_of(walk: Walk, names: ModuleNames) -> tuple[str, ...]:
 
 def _is_recorded(walk: Walk, names: ModuleNames) -> bool:
     """Whether the cells record what attention gets, instead of computing it from X."""
-    mask, is_fused = _simple_mask(walk.layer.mask, len(walk.query_labels)), len(names.projections) == 1
-    return (
-        walk.layer.projections is None or not names.projections or mask is None or (is_fused and bool(walk.layer.norms))
-    )
+    layer, is_fused = walk.layer, len(names.projections) == 1
+    is_known = layer.projections is not None and bool(names.projections)
+    is_plain = layer.cap is None and layer.sinks is None and not (is_fused and layer.norms)
+    return not is_known or not is_plain or _simple_mask(layer.mask, len(walk.query_labels)) is None
 
 
 def _normed(model: PretrainedModel, layer: LayerTrace, names: ModuleNames) -> str:
@@ -275,6 +295,19 @@ def _tables(maps: BlockMaps, layer: LayerTrace) -> str:
         return ""
     pairs = layer.rotation.width // 2
     return COS_SIN.format(columns=COLUMNS[maps.rotary.columns].format(pairs=pairs), pairs=pairs)
+
+
+def _of_scores(model: Description) -> dict[str, str]:
+    """Return the parts of `RECORD_ATTENTION` that soft caps and sinks change, if some of a model's layers have them."""
+    has_cap, has_sink = any(model.steps_in.get("capped", {}).values()), model.has_sinks
+    return {
+        "more": ("softcap=None, " if has_cap else "") + ("s_aux=None, sinks=None, " if has_sink else ""),
+        "sinks": SINKS if has_sink else "",
+        "recorded": "None if attention_mask is None else attention_mask[0]" + (", sinks[0]" if has_sink else ""),
+        "taken": ", sinks" if has_sink else "",
+        "cap": CAP if has_cap else "",
+        "weights": WITH_SINK if has_sink else WITHOUT_SINK,
+    }
 
 
 def _load(model: PretrainedModel, tokens: Tokens, decoder_tokens: Tokens | None) -> str:

@@ -132,6 +132,11 @@ def toy_inputs(ids: Sequence[int], config: ToyConfig) -> tuple[Cell, ...]:
         *(f'show("{name}", {name}[HEAD])' for name in ("query", "key", "value")),
         f"scale = {SCALES.get(config.scale) or repr(float(config.scale))}",
         f"mask = {_mask(config)}",
+        *(
+            []
+            if config.sink is None
+            else [f"sinks = torch.full((H, T, 1), {config.sink!r})  # the same score everywhere"]
+        ),
         (TALL_OUTPUT if config.width_per_head > MAX_WIDTH else OUTPUT) if config.projection else "W_O = None",
         OUTPUT_BIAS if config.projection and config.bias else "b_O = None",
     )
@@ -171,7 +176,11 @@ def _maps(config: ToyConfig) -> str:
 
 def _mask(config: ToyConfig) -> str:
     """Return the expression for the mask, (T, T) bool, True where a query may attend; "None" if it hides nothing."""
+    before, after = config.reach
     visible = "torch.ones(T, T, dtype=torch.bool)" + (".tril()" if config.causal else "")
+    if config.window is not None:
+        after_line = "" if config.causal else f".tril({after})"
+        visible += f"{after_line}.triu({-before})"
     if config.padding:
         return f"{visible} & (torch.arange(T) >= {config.padding})  # the first {config.padding} tokens are padding"
-    return visible if config.causal else "None"
+    return visible if config.causal or config.window is not None else "None"

@@ -142,7 +142,9 @@ def attended(layer: LayerTrace, queries: Tensor, keys: Tensor, mask: Tensor | No
     """
     maps = known(layer.projections, "how it makes queries, keys and values")
     query, key = (operand[0] for operand in layer.operands_of(queries, keys).values())
-    return attend(query, key, maps["value"].apply(keys)[0], mask=mask, scale=layer.scale)
+    sinks = None if layer.sinks is None else layer.sinks[0]
+    value = maps["value"].apply(keys)[0]
+    return attend(query, key, value, mask=mask, scale=layer.scale, cap=layer.cap, sinks=sinks)
 
 
 def leak(compute: Callable[[Tensor], Tensor], x: Tensor) -> Value:

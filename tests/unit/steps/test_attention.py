@@ -18,9 +18,9 @@ from attnviz.formulas import latex, mathml
 from attnviz.pretrained import load
 from attnviz.pretrained.attention_interface import IMPLEMENTATION
 from attnviz.pretrained.transformers_model import NO_OUTPUT, NOT_LINEAR, TransformersModel
-from attnviz.steps import ATTENTION, PARTS, STEPS, WALK, steps_of, unavailable
+from attnviz.steps import ATTENTION, PARTS, STEPS, WALK, Step, steps_of, unavailable
 from attnviz.steps.attention import FAINT_BELOW, faint
-from attnviz.steps.picture import AXES, MADE_FROM, joined, share
+from attnviz.steps.picture import AXES, MADE_FROM, MorphSource, joined, share
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import walk_to_attention
 from attnviz.toy.config import ToyConfig, TransformerConfig
@@ -49,6 +49,16 @@ CONFIGS = {
     "-1e10": ToyConfig(causal=True, mask_value="-1e10"),
     "-1e10 before scaling": ToyConfig(causal=True, padding=2, mask_value="-1e10_before"),
     "-1e10 times a negative scale": ToyConfig(causal=True, mask_value="-1e10_before", scale="-0.5"),
+    "soft cap": ToyConfig(cap=0.5),
+    "soft cap, causal": ToyConfig(cap=2, causal=True, scale="off"),
+    "soft cap, -1e10": ToyConfig(cap=1.5, causal=True, mask_value="-1e10"),
+    "soft cap, -1e10 before scaling": ToyConfig(cap=1.5, causal=True, padding=2, mask_value="-1e10_before"),
+    "sink": ToyConfig(sink=0.5),
+    "window": ToyConfig(window=3),
+    "causal window": ToyConfig(window=2, causal=True),
+    "causal window, -1e10, padding": ToyConfig(window=2, causal=True, mask_value="-1e10", padding=1),
+    "soft cap, sink, rows without keys": ToyConfig(cap=3, sink=-1, causal=True, padding=2),
+    "turned, soft cap, sink, window": ToyConfig(positions="rotary", cap=2, sink=0.5, causal=True, window=3),
 }
 
 
@@ -65,6 +75,7 @@ def inputs(walk: Walk) -> dict[str, Any]:
     if layer.rotation is not None:
         space |= {"cos": layer.rotation.cos, "sin": layer.rotation.sin}
     space["mask"] = layer.mask.of_heads(head).cells
+    space["sinks"] = find_matrix(walk, "sinks")
     for name, projection in (layer.projections or {}).items():
         if projection.weight is not None:
             space[("U_" if projection.kind == "positions" else "W_") + name] = projection.weight[head]
@@ -76,12 +87,19 @@ def inputs(walk: Walk) -> dict[str, Any]:
     return space
 
 
+def computed(walk: Walk) -> list[Step[Any]]:
+    """Return the steps of a walk, but for the tokens."""
+    return [step for step in steps_of(walk).values() if step.matrices]
+
+
 def check(walk: Walk) -> None:
     space = inputs(walk)
-    for step in steps_of(walk).values():
-        if step.matrices:
-            exec(step.code(walk), space)
+    for step in computed(walk):
+        exec(step.code(walk), space)
     layer, steps = walk.layer, walk.steps
+    for name in ("capped", "sink"):
+        if name in space or find_matrix(walk, name) is not None:
+            torch.testing.assert_close(space[name], matrix(walk, name), rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(space["x"], layer.query_input)
     for name in ("value", "scores", "scaled", "masked", "weights", "head_outputs"):
         torch.testing.assert_close(space[name], getattr(steps, name), rtol=1e-5, atol=1e-5, msg=lambda m, n=name: n + m)
@@ -112,10 +130,11 @@ def test_other_families_lines_give_their_numbers(family: str, kind: Any, tmp_pat
     check(trace.walk(1, 3, kind))
 
 
-@pytest.mark.parametrize("step", COMPUTED)
-def test_one_term_of_the_formula_is_marked(step: str) -> None:
-    for config in CONFIGS.values():
-        assert mathml(ATTENTION[step].formula(walk_toy(config))).count('class="boxed"') == 1
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
+def test_one_term_of_the_formula_is_marked(config: ToyConfig) -> None:
+    walk = walk_toy(config)
+    for step in computed(walk):
+        assert mathml(step.formula(walk)).count('class="boxed"') == 1, step.name
 
 
 def test_the_mark_moves_outwards() -> None:
@@ -129,8 +148,46 @@ def test_the_mark_moves_outwards() -> None:
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
 def test_every_step_has_something_to_notice(config: ToyConfig) -> None:
     walk = walk_toy(config)
-    for step in COMPUTED:
-        assert len(ATTENTION[step].notice(walk)) > 30, step
+    for step in computed(walk):
+        assert len(step.notice(walk)) > 30, step.name
+
+
+def test_a_soft_cap_is_a_step_and_a_sink_a_column_of_the_weights() -> None:
+    assert [step.name for step in computed(walk_toy(ToyConfig(causal=True)))] == COMPUTED
+    walk = walk_toy(ToyConfig(cap=0.5, sink=1.0, scale="off"))
+    names = list(steps_of(walk))
+    assert names == [name for name in WALK if name in names]
+    assert set(names) - set(STEPS) == {"capped"}
+    capped, masked, weights = (WALK[name] for name in ("capped", "masked", "weights"))
+    assert "keeps every score between −0.5 and 0.5" in capped.notice(walk)
+    largest = float(walk.steps.scaled.abs().max())
+    assert capped.fact(walk) == (
+        f"Here the largest magnitude goes from {largest:.2f} to {0.5 * math.tanh(largest / 0.5):.2f} (c = 0.5)."
+    )
+    shown = [[panel.name for panel in step.picture(walk).panels] for step in (capped, masked, weights)]  # type: ignore[union-attr]
+    assert shown == [["scaled", "capped"], ["capped", "masked"], ["masked", "sinks", "weights", "sink", "row_sum"]]
+    made_from = masked.picture(walk).panels[1].made_from  # type: ignore[union-attr]
+    assert made_from == MorphSource("capped", "columns")
+    assert "sums to less than 1" in weights.notice(walk) and "1](" not in weights.notice(walk)
+    share = matrix(walk, "sink")[:, 0]
+    q = int(share.argmax())
+    assert weights.fact(walk) == (
+        f"Here the sink takes {100 * float(share.mean()):.0f} % of a row on average, and most of row {q}, "
+        f"“{'abcde'[q]}”: {100 * float(share[q]):.0f} %."
+    )
+    torch.testing.assert_close(matrix(walk, "row_sum") + matrix(walk, "sink"), torch.ones(5, 1))
+    assert "average" not in WALK["head_outputs"].notice(walk).partition(".")[0]
+    assert "100 %" not in WALK["tokens"].notice_in(walk, walk.query_tokens)
+    assert "100 %" in WALK["tokens"].notice_in(walk_toy(ToyConfig()), walk.query_tokens)
+
+
+def test_a_cap_makes_a_number_of_what_is_filled_in_before_the_scaling() -> None:
+    walk = walk_toy(CONFIGS["soft cap, -1e10 before scaling"])
+    assert "the soft cap makes −1.50 of it: hidden cells keep a weight" in WALK["masked"].notice(walk)
+    hidden = walk.steps.hidden
+    assert bool((walk.steps.masked[hidden] == -1.5).all())
+    assert float(walk.steps.weights[hidden].min()) > 0
+    assert walk.layer.mask.hidden_value(walk.layer.scale, 1.5) == -1.5
 
 
 def test_facts_are_about_these_numbers() -> None:
@@ -200,11 +257,11 @@ def test_a_step_is_made_from_a_matrix_of_the_same_shape(tmp_path: Path) -> None:
     """In the browser the cells of one turn into the cells of the other."""
     walk = walk_to_attention(WordTokenizer().tokenize("the animal didn't cross the street"), ToyConfig())
     before = ["normed_query", "normed_key", "rotated_query", "rotated_key"]
-    assert list(MADE_FROM)[:7] == [*before, "scaled", "masked", "weights"]
+    assert list(MADE_FROM)[:8] == [*before, "scaled", "capped", "masked", "weights"]
     configs = (TransformerConfig("decoder", positions="rotary"), TransformerConfig("decoder", norm="pre"))
     walks = [walk, *(trace_transformer(walk.query_tokens, None, config).walk_at(1, 0) for config in configs)]
     masked = load(str(save_model(tf.BertForMaskedLM(tf.BertConfig(**BERT)), tmp_path, "bert")))
-    walks.append(masked.trace("the animal").walk_at(1, 0))
+    walks += [masked.trace("the animal").walk_at(1, 0), walk_toy(ToyConfig(cap=2))]
     qwen = tf.Qwen3Model(tf.Qwen3Config(**BERT, num_key_value_heads=2, head_dim=8))
     walks.append(load(str(save_model(qwen, tmp_path / "qwen", "qwen3"))).trace("the animal").walk(1, 0))
     for name, before in MADE_FROM.items():
@@ -470,8 +527,9 @@ ROTARY = {name: config for name, config in CONFIGS.items() if name.startswith("r
 @pytest.mark.parametrize("config", ROTARY.values(), ids=ROTARY)
 def test_a_walk_whose_queries_turn_shows_it_between_the_projections_and_the_scores(config: ToyConfig) -> None:
     walk, step = walk_toy(config), WALK["rotated"]
-    assert list(steps_of(walk)) == [name for name in WALK if name != "normed"]
+    assert list(steps_of(walk)) == [name for name in WALK if name not in ("normed", "capped")]
     assert list(steps_of(walk_toy(ToyConfig()))) == list(STEPS)
+    assert list(steps_of(walk_toy(replace(config, cap=2)))) == [name for name in WALK if name != "normed"]
     shown, scores = step.picture(walk), ATTENTION["scores"].picture(walk)
     assert shown is not None and scores is not None
     assert [panel.title for panel in shown.panels] == ["Q query", "θ", "Q rotated", "K key", "θ", "K rotated"]

@@ -9,6 +9,7 @@ const ATTENTION = [
   "rotated",
   "scores",
   "scaled",
+  "capped",
   "masked",
   "weights",
   "head_outputs",
