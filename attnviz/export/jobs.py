@@ -16,7 +16,7 @@ from attnviz.export.web import make_page, write_page
 from attnviz.links.link import KEYS
 from attnviz.sources.models import DirectResources
 from attnviz.sources.shown import ShownHead, ShownPart, shown, shown_part
-from attnviz.steps import WALK, names_at, steps_of, walk_names_at
+from attnviz.steps import STEPS, names_at, steps_of, walk_names_at
 from attnviz.trace.model import Place
 from attnviz.trace.walk import Walk
 
@@ -42,7 +42,7 @@ class Job:
     stem: str
     page: str = START
     """The page of the app that the view is on"""
-    steps: tuple[str, ...] = tuple(WALK)
+    steps: tuple[str, ...] = tuple(STEPS)
     """The names of all steps of the walk, in order"""
 
     def files(self, formats: Iterable[str], steps: Sequence[str]) -> list[str]:

@@ -145,8 +145,8 @@ KEYS: dict[str, Key] = {
     "window": Key(
         None,
         Integer(1, MAX_TOKENS),
-        "the width of a window: with `mask=causal` the keys that a query sees up to itself, else it sees half as many "
-        "on both sides; without it, none",
+        "the width of the toy's window: with `mask=causal` the last keys, else half as many on both sides; without it, "
+        "none",
     ),
     "model_width": Key(WIDTH, Integer(MIN_WIDTH, MAX_MODEL_WIDTH), "the width C of the toy"),
     "embedding": Key(

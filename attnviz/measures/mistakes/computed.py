@@ -142,7 +142,8 @@ def attended(layer: LayerTrace, queries: Tensor, keys: Tensor, mask: Tensor | No
     """
     maps = known(layer.projections, "how it makes queries, keys and values")
     query, key = (operand[0] for operand in layer.operands_of(queries, keys).values())
-    sinks = None if layer.sinks is None else layer.sinks[0]
+    has_sink = layer.sinks is not None and layer.sinks.shape[1] == 1  # scores that depend on the query are not known
+    sinks = layer.sinks[0] if layer.sinks is not None and has_sink else None
     value = maps["value"].apply(keys)[0]
     return attend(query, key, value, mask=mask, scale=layer.scale, cap=layer.cap, sinks=sinks)
 
