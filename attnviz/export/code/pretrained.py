@@ -116,7 +116,7 @@ FUSED_HEADS = """\
     query, key, value = (heads(part.flatten(1)) for part in parts)\
 """
 CHECK_WEIGHTS = """\
-eager = torch.softmax({query} @ {key}.transpose(-2, -1) * scale + (
+eager = torch.softmax({scores} + (
     0 if mask is None else torch.zeros(mask.shape).masked_fill(~mask, -math.inf)), dim=-1)
 torch.testing.assert_close(eager, result.{field}[{place}][0], rtol=1e-4, atol=1e-5)
 print("\\nThese weights equal those of transformers' eager attention.")\
@@ -217,8 +217,7 @@ def pretrained_inputs(
         field=field[place.kind] if decoder_tokens else "attentions",
         # The layers with this attention, in the order in which transformers returns their weights.
         place=model.description.numbers[place.kind].index(place.layer),
-        query=operand(walk.layer, "query"),
-        key=operand(walk.layer, "key"),
+        scores=_before_mask(walk.layer),
     )
     rotated, normed = rotated_cells(walk), _normed(model, walk.layer, names)
     record = RECORD_INPUT.format(path=names.attention, tables=TABLES if rotated else "")
@@ -247,8 +246,14 @@ def _is_recorded(walk: Walk, names: ModuleNames) -> bool:
     """Whether the cells record what attention gets, instead of computing it from X."""
     layer, is_fused = walk.layer, len(names.projections) == 1
     is_known = layer.projections is not None and bool(names.projections)
-    is_plain = layer.cap is None and layer.sinks is None and not (is_fused and layer.norms)
+    is_plain = layer.sinks is None and not (is_fused and layer.norms)
     return not is_known or not is_plain or _simple_mask(layer.mask, len(walk.query_labels)) is None
+
+
+def _before_mask(layer: LayerTrace) -> str:
+    """Return the expression for the scores to which the mask is added."""
+    scaled = f"{operand(layer, 'query')} @ {operand(layer, 'key')}.transpose(-2, -1) * scale"
+    return scaled if layer.cap is None else f"{layer.cap:g} * torch.tanh({scaled} / {layer.cap:g})"
 
 
 def _normed(model: PretrainedModel, layer: LayerTrace, names: ModuleNames) -> str:

@@ -16,8 +16,8 @@ import transformers as tf
 from torch.nn.functional import scaled_dot_product_attention
 
 from attnviz.attention import Mask
-from attnviz.export.code.cells import Cell, cells, literals, notebook, script
-from attnviz.export.code.pretrained import pretrained_inputs
+from attnviz.export.code.cells import Cell, cells, literals, notebook, rotated_cells, script
+from attnviz.export.code.pretrained import pretrained_inputs, unknown_of
 from attnviz.export.code.recipes import about_code, walk_cells
 from attnviz.export.code.toy import toy_inputs
 from attnviz.links.link import read_link
@@ -85,17 +85,20 @@ def test_the_code_computes_what_torch_computes_under_every_mask(
      ToyConfig(window=2, causal=True), ToyConfig(window=3), ToyConfig(window=3, causal=True, padding=2),
      ToyConfig(cap=0.5), ToyConfig(sink=-0.25), ToyConfig(cap=1.5, sink=2.0, causal=True, padding=2),
      ToyConfig(cap=1.5, causal=True, padding=1, mask_value="-1e10_before"),
-     ToyConfig(cap=1.5, padding=1, mask_value="-1e10")],
+     ToyConfig(cap=1.5, padding=1, mask_value="-1e10"),
+     ToyConfig(positions="rotary", cap=1.5, sink=0.5, window=3, causal=True),
+     ToyConfig(positions="rotary", cap=1.5, bias=True)],
 )  # fmt: skip
 def test_the_code_of_the_toy_draws_its_weights_and_names_nothing_that_it_does_not_use(config: ToyConfig) -> None:
     tokens = WordTokenizer().tokenize("the cat sat on the mat")
     walk = trace_toy(tokens, config).walk(0, 0)
-    text = script(cells(walk, toy_inputs(tokens.ids, config), place="a test", needs="torch"))
+    inputs = (*toy_inputs(tokens.ids, config), *rotated_cells(walk))
+    text = script(cells(walk, inputs, place="a test", needs="torch"))
     namespace: dict[str, Any] = {}
     with redirect_stdout(io.StringIO()) as printed:
         exec(text, namespace)
     assert "matrices are those that the page showed" in printed.getvalue()
-    torch.testing.assert_close(namespace["query"], walk.layer.query)
+    torch.testing.assert_close(namespace["query"], walk.layer.projected("query"))
     assert ("tanh" in text, "sink" in text) == (config.cap is not None, config.sink is not None)
     assert ("STD" in text) == (config.qkv == "linear" and config.std_q is not None)
     assert ("b_O = None" in text) == (not config.bias or not config.projection)
@@ -126,7 +129,8 @@ def test_the_code_of_a_model_with_a_soft_cap_or_sinks_computes_them(name: str, t
         inputs = pretrained_inputs(model, "the cat sat on the mat", None, Place("decoder", layer), walk)
         namespace: dict[str, Any] = {}
         with redirect_stdout(io.StringIO()) as printed:
-            exec(script(cells(walk, inputs, place="a test", needs="torch and transformers")), namespace)
+            unknown = unknown_of(walk, model.module_names(layer, "decoder"))
+            exec(script(cells(walk, inputs, place="a test", needs="torch", unknown=unknown)), namespace)
         assert "matrices are those that the page showed" in printed.getvalue()
         assert ("capped" in namespace) == (walk.layer.cap is not None)
         assert ("sink" in namespace) == (walk.layer.sinks is not None)

@@ -121,7 +121,7 @@ def test_queries_and_keys_are_x_times_w_before_the_norm_and_transformers_own_aft
 def test_the_steps_are_in_the_order_of_computation(family: tuple[Family, TransformersModel]) -> None:
     own, model = family
     walk = model.trace("the cat").walk(1, 1)
-    assert list(steps_of(walk)) == list(WALK)
+    assert list(steps_of(walk)) == [name for name in WALK if name != "capped"]
     assert {"normed", "rotated"} <= set(names_at(model.description, Place("decoder", 1)))
     shown = {name: WALK[name].picture(walk) for name in ("normed", "rotated", "scores")}
     names = {name: [panel.name for panel in one.panels] for name, one in shown.items() if one is not None}
