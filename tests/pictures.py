@@ -46,18 +46,32 @@ class Matrices:
     def scaled(self) -> Array:
         return self.scores() * self.document.header.scale
 
-    def masked(self) -> Array:
-        scaled, kind = self.scaled(), self.document.header.mask
-        if kind == "none":
-            return scaled
-        cells = np.tri(*scaled.shape, dtype=bool) if kind == "causal" else self.get("mask")
-        return np.where(cells, scaled, -np.inf) if cells.dtype == bool else scaled + cells
+    def capped(self) -> Array:
+        cap = self.document.header.cap
+        return self.scaled() if cap is None else cap * np.tanh(self.scaled() / cap)
 
-    def weights(self) -> Array:
+    def masked(self) -> Array:
+        capped, kind = self.capped(), self.document.header.mask
+        if kind == "none":
+            return capped
+        cells = np.tri(*capped.shape, dtype=bool) if kind == "causal" else self.get("mask")
+        return np.where(cells, capped, -np.inf) if cells.dtype == bool else capped + cells
+
+    def with_sink(self) -> Array:
+        """The softmax over the keys, and over a sink that stands after them; −∞ where there is none."""
+        own = f"sinks/{self.head}"
         masked = self.masked()
+        sinks = self.double("sinks") if own in self.document.arrays else np.full((len(masked), 1), -np.inf)
+        masked = np.hstack([masked, sinks])
         largest = masked.max(-1, keepdims=True)
         shares = np.exp(masked - np.where(np.isfinite(largest), largest, 0.0))
         return shares / np.maximum(shares.sum(-1, keepdims=True), np.finfo(float).tiny)  # zeros if all are hidden
+
+    def weights(self) -> Array:
+        return self.with_sink()[:, :-1]
+
+    def sink(self) -> Array:
+        return self.with_sink()[:, -1:]
 
     def row_sum(self) -> Array:
         return self.weights().sum(-1, keepdims=True)

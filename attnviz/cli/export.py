@@ -216,9 +216,9 @@ def _indices(raw: str | None, default: int, name: str) -> list[int]:
 
 
 def _steps(raw: str, page: str) -> list[str]:
-    from attnviz.steps import PARTS, STEPS
+    from attnviz.steps import PARTS, WALK
 
-    known = tuple(PARTS if page == "transformer" else STEPS)
+    known = tuple(PARTS if page == "transformer" else WALK)
     return list(known) if raw == "all" else _choices(raw, known, "step")
 
 

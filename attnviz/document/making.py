@@ -111,6 +111,7 @@ def _header(
         mask=layer.mask.kind,
         mask_value=None if layer.mask.is_infinite else layer.mask.value,
         mask_fills=layer.mask.fills,
+        cap=layer.cap,
         steps=steps,
         references=references,
         kind="averages" if walk.averages else "walk" if walk.block is None else "block",

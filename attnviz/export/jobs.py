@@ -16,7 +16,7 @@ from attnviz.export.web import make_page, write_page
 from attnviz.links.link import KEYS
 from attnviz.sources.models import DirectResources
 from attnviz.sources.shown import ShownHead, ShownPart, shown, shown_part
-from attnviz.steps import STEPS, names_at, steps_of
+from attnviz.steps import WALK, names_at, steps_of
 from attnviz.trace.walk import Walk
 
 NUMBERS = {"csv": ".csv.zip", "npz": ".npz", "ipynb": ".ipynb", "py": ".py"}
@@ -41,7 +41,7 @@ class Job:
     stem: str
     page: str = START
     """The page of the app that the view is on"""
-    steps: tuple[str, ...] = tuple(STEPS)
+    steps: tuple[str, ...] = tuple(WALK)
     """The names of all steps of the walk, in order"""
 
     def files(self, formats: Iterable[str], steps: Sequence[str]) -> list[str]:

@@ -28,7 +28,7 @@ MAX_CSV_CELLS = 2_500_000
 
 _WORDS = {
     "model": "feature", "key_model": "feature", "output": "feature", "value_dim": "dim", "hidden": "neuron",
-    "concat": "column", "vocabulary": "entry", "outcome": "entry",
+    "concat": "column", "vocabulary": "entry", "outcome": "entry", "one": "number",
 }  # fmt: skip
 
 
@@ -61,7 +61,10 @@ def collect(walk: Walk, heads: Sequence[int]) -> dict[str, Array]:
     layer, chosen = walk.layer, list(heads)
     steps = layer.all_heads()
     of_heads = {name: getattr(steps, name) for name in OF_HEAD}
-    of_heads |= {name: heads_matrix(layer, name) for name in (f"{letter}_{of}" for letter in "WUb" for of in QKV)}
+    projections = (f"{letter}_{of}" for letter in "WUb" for of in QKV)
+    of_heads |= {name: heads_matrix(layer, name) for name in (*projections, "sinks")}
+    if layer.cap is None:
+        del of_heads["capped"]
     quantities = {name: None if tensor is None else tensor[chosen] for name, tensor in of_heads.items()}
     quantities["concat"] = steps.concat
     quantities["embeddings_k"] = None if layer.key_input is layer.query_input else layer.key_input

@@ -128,7 +128,10 @@ def rows_from_past(layer: LayerTrace, head: int) -> FromPast:
             query, key, value = (vectors[head, :end] for vectors in (layer.query, layer.key, layer.value))
         else:
             query, key, value = (_cut(projection, end).apply(x[:end])[0] for projection in maps)  # (i + 1, D)
-        steps = attend(query, key, value, mask=_corner(mask, layer.query.shape[1], end), scale=layer.scale)
+        corner, sinks = _corner(mask, layer.query.shape[1], end), None
+        if layer.sinks is not None:
+            sinks = layer.sinks[head, :end]  # one for all queries, (1, 1), or each query's, (i + 1, 1)
+        steps = attend(query, key, value, mask=corner, scale=layer.scale, cap=layer.cap, sinks=sinks)
         rows.append(steps.head_outputs[-1])
     return FromPast(layer.head(head).head_outputs[:count], torch.stack(rows), maps is not None and x is not None)
 

@@ -19,7 +19,7 @@ from transformers.models.auto.modeling_auto import (
     MODEL_MAPPING_NAMES,
 )
 
-from attnviz.attention import Mask
+from attnviz.attention import AttentionSteps, Mask
 from attnviz.formatting import counted
 from attnviz.pretrained.attention_interface import (
     OwnAttention,
@@ -88,8 +88,7 @@ class TransformersModel(PretrainedModel):
 
         Raises:
             UnfitError: the model is of an unsupported kind (`attnviz.pretrained.unfit`); or it does not use plain
-                attention (it has sinks, soft caps, ...), so the steps shown would differ from its own; or the tokenizer
-                does not belong to the model.
+                attention, so the steps shown would differ from its own; or the tokenizer does not belong to the model.
         """
         super().__init__()
         self.name = name
@@ -273,11 +272,11 @@ class TransformersModel(PretrainedModel):
                 f"and {len(self.blocks)} for another one"
             )
         with torch.inference_mode():
-            weights = [
-                _weights(call, maps) if number in compared else None
+            steps = [
+                _shown_steps(call, maps) if number in compared else None
                 for number, (call, maps) in enumerate(zip(recorded.calls, self.blocks, strict=True))
             ]
-        check_shown(comparison, weights)
+        check_shown(comparison, steps)
         return recorded
 
     def _compared_pass(self, calls: int) -> tuple[Recorder, Tensor]:
@@ -294,7 +293,7 @@ class TransformersModel(PretrainedModel):
         if not bool(theirs.isfinite().all()):
             raise UnfitError("gives numbers that are not finite, even for three plain words")
         maps = BlockMaps("encoder", None, None)
-        check_shown(comparison, [_weights(call, maps) for call in recorder.calls])
+        check_shown(comparison, [_shown_steps(call, maps) for call in recorder.calls])
         if not _is_near(ours, theirs):
             raise UnfitError("computes other hidden states with its own eager attention than with what is shown")
         return recorder, ours
@@ -479,8 +478,19 @@ class TransformersModel(PretrainedModel):
             head_sizes=sizes,
             numbers={kind: layer_numbers(names) for kind, names in self._names.items()},
             depths=self._depths(),
+            steps_in={"capped": self._capped(calls)},
+            has_sinks=any(call.sinks is not None for call in calls),
             is_checked=checked,
         )
+
+    def _capped(self, calls: Sequence[Call]) -> dict[Kind, tuple[int, ...]]:
+        """Return the numbers of the layers with a soft cap, by kind of attention."""
+        capped: dict[Kind, tuple[int, ...]] = {}
+        for kind, names in self._names.items():
+            of_kind = [call for call, block in zip(calls, self.blocks, strict=True) if block.kind == kind]
+            numbers = zip(layer_numbers(names), of_kind, strict=True)
+            capped[kind] = tuple(number for number, call in numbers if call.cap is not None)
+        return capped
 
     def _not_run(self) -> tuple[str, ...]:
         """Return the names of the model's parts of which a text runs no module, such as a tower for pictures."""
@@ -569,9 +579,9 @@ def _projections(call: Call, module: nn.Module) -> tuple[dict[str, Projection] |
     return projections, {}
 
 
-def _weights(call: Call, maps: BlockMaps) -> Tensor:
-    """Return the weights that the app shows for a call, (H, Tq, Tk)."""
-    return block_of(call, maps, Mask.recognise(true_mask(call.mask))).attention.attentions()
+def _shown_steps(call: Call, maps: BlockMaps) -> AttentionSteps:
+    """Return the steps that the app shows for a call, of all heads."""
+    return block_of(call, maps, Mask.recognise(true_mask(call.mask))).attention.all_heads()
 
 
 def _is_near(ours: Tensor, theirs: Tensor) -> bool:

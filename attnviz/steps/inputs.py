@@ -42,6 +42,10 @@ TOKENS: Step[Tokens] = Step(
         "Each word gives its attention in shares, 100 % in all, to the words that it may look at. Attention reads no "
         "letters, but numbered pieces: the tokens."
     ),
+    sink_notice=(
+        "Each word gives its attention in shares to the words that it may look at; a sink takes the rest, and gives "
+        "nothing. Attention reads no letters, but numbered pieces: the tokens."
+    ),
     code=lambda tokens: _TOKENS_CODE.get(tokens.tokenizer, "ids = tokenizer(text).input_ids"),
     fact=_tokens_fact,
 )

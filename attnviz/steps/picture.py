@@ -29,7 +29,17 @@ _QUANTITIES: dict[Role, tuple[str, ...]] = {
     "query": ("query", "W_query", "U_query"),
     "key": ("key", "key_t", "W_key", "U_key"),
     "value": ("value", "W_value", "U_value", "head_outputs", "concat"),
-    "attention": ("scores", "scaled", "masked", "weights", "triangle", "masked_zeros", "softmax_weights"),
+    "attention": (
+        "scores",
+        "scaled",
+        "capped",
+        "masked",
+        "sinks",
+        "weights",
+        "triangle",
+        "masked_zeros",
+        "softmax_weights",
+    ),
 }
 ROLE: dict[str, Role] = {quantity: role for role, several in _QUANTITIES.items() for quantity in several}
 """The role of a quantity, by its name"""
@@ -55,6 +65,7 @@ class MorphSource:
 
 MADE_FROM = {
     "scaled": MorphSource("scores", "even"),
+    "capped": MorphSource("scaled", "even"),
     "masked": MorphSource("scaled", "columns"),
     "weights": MorphSource("masked", "rows"),
     "attention_norm": MorphSource("attention_residual", "even"),

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -92,6 +93,8 @@ class SeededAttention(nn.Module):
         self.shape = n, config.width
         self.scale = config.scale_factor
         self.mask = mask_of(config, n)
+        self.cap = config.cap
+        self.sinks = None if config.sink is None else torch.full((config.head_count, 1, 1), config.sink)
         watch_inputs(self)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -105,7 +108,8 @@ class SeededAttention(nn.Module):
             n, width = self.shape
             raise ValueError(f"x {tuple(x.shape)} is neither ({n}, {width}) nor (B, {n}, {width})")
         query, key, value = (self.projections[name].apply(x) for name in QKV)
-        concat = recorded_attention(self, query, key, value, mask=self.mask, scale=self.scale).concat
+        of_scores: dict[str, Any] = {"mask": self.mask, "scale": self.scale, "cap": self.cap, "sinks": self.sinks}
+        concat = recorded_attention(self, query, key, value, **of_scores).concat
         return concat if self.output is None else self.output.apply(concat)
 
     def weights(self) -> tuple[Tensor, ...]:
@@ -178,6 +182,8 @@ class Toy(ShortRepr):
             head_size=width,
             parameters=parameters,
             unavailable={"attention_residual": ATTENTION_ALONE, "logits": NO_HEAD},
+            steps_in={"capped": {self.config.kind: (0,)}} if self.config.cap is not None else {},
+            has_sinks=self.config.sink is not None,
         )
 
     def read(self, text: str, pair: str | None = None) -> tuple[Tokens, None]:

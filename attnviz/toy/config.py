@@ -15,6 +15,10 @@ MAX_MODEL_WIDTH = 512
 """The largest C of the toy block"""
 MAX_STD = 10
 """The largest standard deviation of the weights of a projection"""
+MIN_CAP, MAX_CAP = 0.1, 1000
+"""The limits of the soft cap"""
+MAX_SINK = 100
+"""The largest magnitude of the sink's score"""
 MAX_HEADS, MAX_HEAD_SIZE, MAX_TOKENS = 8, 64, 512
 MAX_AVERAGED = 64
 """The most tokens whose embeddings are averaged in a Python loop, which is slow."""
@@ -55,6 +59,10 @@ class ToyConfig:
     bias: bool = False
     """Whether the output projection and linear projections to queries, keys and values add a bias"""
     seed: int = 0
+    cap: float | None = None
+    """The soft cap of the scaled scores, as in Gemma 2; None for none"""
+    sink: float | None = None
+    """The score of a sink that takes part in every head's softmax, as in gpt-oss, where it is learned; None for none"""
 
     @classmethod
     def of(cls, get: Callable[[str], Any]) -> ToyConfig:
@@ -65,7 +73,7 @@ class ToyConfig:
         """
         names = (
             "heads", "head_size", "qkv", "std_q", "std_k", "std_v", "embedding", "positions", "scale", "padding",
-            "mask_value", "projection", "seed",
+            "mask_value", "cap", "sink", "projection", "seed",
         )  # fmt: skip
         causal, width, bias = get("mask") == "causal", get("model_width"), get("projection_bias")
         return cls(**{name: get(name) for name in names}, causal=causal, width=width, bias=bias)
@@ -82,6 +90,11 @@ class ToyConfig:
         for name, std in self.stds.items():
             if std is not None and not 0 <= std <= MAX_STD:  # nan is neither
                 raise ValueError(f"a standard deviation of {std} of W_{name}: the toy has 0 to {MAX_STD}")
+
+        if self.cap is not None and not MIN_CAP <= self.cap <= MAX_CAP:
+            raise ValueError(f"a soft cap of {self.cap}: the toy has {MIN_CAP} to {MAX_CAP}")
+        if self.sink is not None and not abs(self.sink) <= MAX_SINK:
+            raise ValueError(f"a sink of {self.sink}: the toy has −{MAX_SINK} to {MAX_SINK}")
 
     @property
     def stds(self) -> dict[str, float | None]:

@@ -99,11 +99,19 @@ class LayerTrace(ShortRepr):
     """The layer's W_O, (H·D, C), and its bias; None if they are not known"""
     unavailable: Mapping[Need, str] = field(default_factory=dict)
     """Quantities before or after attention that are not available -> the reason, as a sentence"""
+    cap: float | None = None
+    """The soft cap of the scaled scores; None if there is none"""
+    sinks: Tensor | None = None
+    """(H, 1, 1), or (H, Tq, 1) if they depend on the query: the score of each head's sink; None if there is none"""
 
     def _summary(self) -> Iterator[str]:
         _, queries, width = self.query.shape
         yield from (f"{self.heads} heads", f"{queries} x {self.key.shape[1]} tokens", f"head_size {width}")
         yield f"mask {self.mask.kind}"
+        if self.cap is not None:
+            yield f"soft cap {self.cap:g}"
+        if self.sinks is not None:
+            yield "a sink"
 
     @property
     def heads(self) -> int:
@@ -121,8 +129,8 @@ class LayerTrace(ShortRepr):
         Raises:
             IndexError: the layer has no such head.
         """
-        mask = self.mask_of(head)
-        return attend(self.query[head], self.key[head], self.value[head], mask=mask, scale=self.scale)
+        self.mask_of(head)  # raises IndexError
+        return self._attend(head)
 
     def mask_of(self, head: int) -> Mask:
         """Return the mask of one head, whose cells broadcast to (Tq, Tk).
@@ -144,7 +152,19 @@ class LayerTrace(ShortRepr):
 
     def all_heads(self) -> AttentionSteps:
         """Compute every step of all heads; the fields are (H, T, D) and (H, Tq, Tk)."""
-        return attend(self.query, self.key, self.value, mask=self.mask, scale=self.scale)
+        return attend(
+            self.query, self.key, self.value, mask=self.mask, scale=self.scale, cap=self.cap, sinks=self.sinks
+        )
+
+    def of_heads(self, heads: list[int]) -> AttentionSteps:
+        """Compute every step of some heads; the fields are (h, T, D) and (h, Tq, Tk)."""
+        return self._attend(heads)
+
+    def _attend(self, heads: int | list[int]) -> AttentionSteps:
+        """Compute every step of a head, or of several, from their operands."""
+        query, key, value = self.query[heads], self.key[heads], self.value[heads]
+        sinks = None if self.sinks is None else self.sinks[heads]
+        return attend(query, key, value, mask=self.mask.of_heads(heads), scale=self.scale, cap=self.cap, sinks=sinks)
 
     def attentions(self) -> Tensor:
         """Compute the weights of all heads, (H, Tq, Tk)."""
@@ -160,7 +180,7 @@ class LayerTrace(ShortRepr):
 
     def tensors(self) -> list[Tensor]:
         """Return the tensors that the trace owns. The projections belong to the model."""
-        tensors = (self.query, self.key, self.value, self.mask.cells, self.query_input, self.key_input)
+        tensors = (self.query, self.key, self.value, self.mask.cells, self.query_input, self.key_input, self.sinks)
         return [tensor for tensor in tensors if tensor is not None]
 
 

@@ -22,8 +22,9 @@ AXES: dict[str, tuple[str, ...]] = {
     "U_query": ("query", "key"), "U_key": ("key", "key"), "U_value": ("key", "key"),
     "b_query": ("dim",), "b_key": ("dim",), "b_value": ("value_dim",),
     "query": ("query", "dim"), "key": ("key", "dim"), "key_t": ("dim", "key"), "value": ("key", "value_dim"),
-    "scores": ("query", "key"), "scaled": ("query", "key"), "mask": ("query", "key"), "masked": ("query", "key"),
-    "weights": ("query", "key"), "row_sum": ("query", "one"), "head_outputs": ("query", "value_dim"),
+    "scores": ("query", "key"), "scaled": ("query", "key"), "capped": ("query", "key"), "mask": ("query", "key"),
+    "masked": ("query", "key"), "sinks": ("query", "one"), "weights": ("query", "key"), "sink": ("query", "one"),
+    "row_sum": ("query", "one"), "head_outputs": ("query", "value_dim"),
     "concat": ("query", "concat"), "W_output": ("concat", "output"), "b_output": ("output",),
     "output": ("query", "output"),
     "triangle": ("query", "key"), "masked_zeros": ("query", "key"), "softmax_weights": ("query", "key"),
@@ -66,7 +67,7 @@ def heads_matrix(layer: LayerTrace, name: str) -> Tensor | None:
 
     Args:
         layer: the layer.
-        name: one of `QKV`, or one of these with the prefix "W_", "U_" or "b_".
+        name: one of `QKV`, or one of these with the prefix "W_", "U_" or "b_"; or `sinks`.
 
     Raises:
         KeyError: there is no such name.
@@ -98,6 +99,7 @@ _OF_HEADS: dict[str, Callable[[LayerTrace], Tensor | None]] = {
     **{f"W_{name}": partial(_weight, name, False) for name in QKV},
     **{f"U_{name}": partial(_weight, name, True) for name in QKV},
     **{f"b_{name}": partial(_bias, name) for name in QKV},
+    "sinks": lambda layer: None if layer.sinks is None else layer.sinks.expand(-1, layer.query.shape[1], 1),
 }
 
 
@@ -122,6 +124,8 @@ _MATRICES: dict[str, Callable[[Walk], Tensor | None]] = {
     **{name: partial(_of_head, name) for name in _OF_HEADS},
     "key_t": lambda walk: walk.layer.key[walk.head].T,
     **{name: attrgetter(f"steps.{name}") for name in ("scores", "scaled", "masked", "weights", "head_outputs")},
+    "capped": lambda walk: None if walk.layer.cap is None else walk.steps.capped,
+    "sink": attrgetter("steps.sink"),
     "row_sum": lambda walk: walk.steps.weights.sum(-1, keepdim=True),
     "concat": attrgetter("concat"),
     "W_output": lambda walk: getattr(walk.layer.output_projection, "weight", None),

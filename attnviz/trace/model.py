@@ -130,6 +130,10 @@ class Description(ShortRepr):
     """D of each layer in `numbers`; if empty, `head_size` for all"""
     depths: dict[Kind, int] = field(default_factory=dict)
     """Number of layers, with attention or without, by kind of attention; if empty, that in `layers`"""
+    steps_in: dict[str, dict[Kind, tuple[int, ...]]] = field(default_factory=dict)
+    """The steps that not every attention has -> the numbers of the layers that have them, by kind of attention"""
+    has_sinks: bool = False
+    """Whether heads of some layers have a sink"""
     is_checked: bool = True
     """Whether tests compare its numbers with those of another implementation. If not, each trace is compared with the
     model's own attention, and fails with `attnviz.pretrained.ModelError` if the two differ"""

@@ -52,11 +52,16 @@ class Call(ShortRepr):
     """(Tk, C): the same tensor, or the encoder's output in cross-attention"""
     block_input: Tensor | None = None
     """(Tq, C): the block's input X if there is a norm between it and the attention (pre-norm), else None"""
+    cap: float | None = None
+    """The soft cap of the scaled scores, if there is one"""
+    sinks: Tensor | None = None
+    """(H, 1, 1) or (H, Tq, 1): the scores of the heads' sinks, if there are some"""
 
     def traced(self, mask: Mask, **of_model: Any) -> LayerTrace:
         """Return the attention of this call; `of_model` are those fields of `LayerTrace` that its model determines."""
         inputs = self.query_input, self.key_input
-        return LayerTrace(self.query, self.key, self.value, self.scale, mask, *inputs, **of_model)
+        operands = self.query, self.key, self.value, self.scale, mask
+        return LayerTrace(*operands, *inputs, cap=self.cap, sinks=self.sinks, **of_model)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -83,12 +88,14 @@ class Recorder:
 
     def take(self, module: nn.Module, steps: AttentionSteps) -> None:
         """Store the operands of an attention call; of a batch, (B, H, T, D), only the first text's."""
-        query, key, value, cells = steps.query, steps.key, steps.value, steps.mask
+        query, key, value, cells, sinks = steps.query, steps.key, steps.value, steps.mask, steps.sinks
         if query.ndim > 3:
             query, key, value = query[0], key[0], value[0]
             cells = cells[0] if cells is not None and cells.ndim > 3 else cells
+            sinks = sinks[0] if sinks is not None and sinks.ndim > 3 else sinks
         self.modules.append(module)
-        self.calls.append(Call(query, key, value, cells, steps.scale, *self.inputs, self.block_input))
+        inputs = *self.inputs, self.block_input
+        self.calls.append(Call(query, key, value, cells, steps.scale, *inputs, steps.cap, sinks))
         self.inputs, self.block_input = (None, None), None
 
 
@@ -158,12 +165,14 @@ def recorded_attention(
     *,
     mask: Tensor | Mask | None = None,
     scale: float | None = None,
+    cap: float | None = None,
+    sinks: Tensor | None = None,
 ) -> AttentionSteps:
     """Run `attend` for an attention module, and record the call if a recording is active.
 
     The returned steps have the replacements of `attnviz.trace.recorder.replaced`; the recorded call does not.
     """
-    steps = attend(query, key, value, mask=mask, scale=scale)
+    steps = attend(query, key, value, mask=mask, scale=scale, cap=cap, sinks=sinks)
     recorder = _recorder.get()
     if recorder is not None:
         recorder.take(module, steps)

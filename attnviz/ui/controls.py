@@ -19,7 +19,7 @@ from attnviz.sources import SOURCES, Get, Names, Source
 from attnviz.sources.models import source_of
 from attnviz.sources.shown import of_model
 from attnviz.steps.picture import darkens
-from attnviz.toy.config import MAX_MODEL_WIDTH, MAX_STD, MAX_TOKENS, MIN_WIDTH
+from attnviz.toy.config import MAX_CAP, MAX_MODEL_WIDTH, MAX_SINK, MAX_STD, MAX_TOKENS, MIN_CAP, MIN_WIDTH
 from attnviz.trained.shipped import is_kept, title
 from attnviz.ui import state, trained_models
 from attnviz.ui.messages import plain
@@ -48,6 +48,9 @@ STD_HELP = "The weights are normal with mean 0 and this standard deviation; with
 SCALES = {"sqrt_d": "1/√D", "off": "off", "sqrt_c": "1/√C", "number": "a number"}
 MASK_VALUE_HELP = """−∞ is the same before and after the scaling. A finite number makes a row uniform whose keys are all
 hidden."""
+CAP_HELP = """As in Gemma 2: a scaled score s becomes c · tanh(s/c), which stays between −c and c."""
+SINK_HELP = """As in gpt-oss: one more column of the softmax, with this score for every query. It takes a share and
+gives nothing. There each head learns its own; here all heads have this one."""
 PADDING_HELP = "No query looks at them. With a causal mask their own rows see no key."
 
 
@@ -130,6 +133,17 @@ def _more() -> None:
                     placeholder="1/√C", help=STD_HELP,
                 )  # fmt: skip
     state.bound("projection_bias", st.toggle, "Biases of the projections")
+    left, right = st.columns(2)
+    with left:
+        state.bound(
+            "cap", st.number_input, "Soft cap c", float(MIN_CAP), float(MAX_CAP), value=None, step=1.0, format="%g",
+            placeholder="none", help=CAP_HELP,
+        )  # fmt: skip
+    with right:
+        state.bound(
+            "sink", st.number_input, "Sink: its score", -float(MAX_SINK), float(MAX_SINK), value=None, step=0.5,
+            format="%g", placeholder="none", help=SINK_HELP,
+        )  # fmt: skip
     state.bound("padding", st.number_input, "Padding: first tokens", 0, MAX_TOKENS, help=PADDING_HELP)
     if any(state.get(name) not in (None, "none", 0) for name in ("mask", "b_mask", "padding")):
         state.choice("mask_value", st.selectbox, "Hidden cells hold", help=MASK_VALUE_HELP)

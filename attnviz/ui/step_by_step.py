@@ -18,12 +18,14 @@ from attnviz.formatting import nonzero, number
 from attnviz.links.link import read_link
 from attnviz.links.pages import OPENING, PAGES
 from attnviz.sources.shown import ShownHead
+from attnviz.steps import STEPS, walk_names_at
+from attnviz.trace.model import Place
 from attnviz.ui import shell, state
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES, SavedView, view_of
 from attnviz.ui.tokens.chips import numbered
 from attnviz.ui.tokens.choices import char_vocab
-from attnviz.ui.walk import Checks, Shipped, address_of, document_of_walk, mount_walk, offer_documents
+from attnviz.ui.walk import Checks, Shipped, address_of, check_step, document_of_walk, mount_walk, offer_documents
 from attnviz.ui.widgets import palette, plot
 
 if TYPE_CHECKING:
@@ -44,6 +46,9 @@ def show_walk(here: ShownHead) -> None:
         attnviz.tokens.NoTokensError: the text has no tokens.
     """
     state.check_run()
+    if state.get("step") not in STEPS:  # only some layers have it; for the others, the model need not be open
+        place = Place(here.kind, here.layer)
+        check_step("step", walk_names_at(here.model.description, place), "This layer", here.kind)
     queries, keys = here.axes()
     shell.token_notes(queries)
     state.keep_pin(queries.labels, keys.labels)

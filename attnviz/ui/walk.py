@@ -22,6 +22,7 @@ from attnviz.links.pages import Page
 from attnviz.pretrained import BUILT_IN
 from attnviz.runtime.arrays import PART, NotOfferedError, UnmakeableError, array_store
 from attnviz.sources.shown import ShownHead
+from attnviz.steps import PARTS
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.ui import caches, state
 from attnviz.ui.lessons import bar as lesson_bar
@@ -30,6 +31,7 @@ from attnviz.ui.sources import RESOURCES, SavedView, shown_with
 
 if TYPE_CHECKING:
     from attnviz.document import Document, ReferTo
+    from attnviz.trace.model import Kind
     from attnviz.trace.walk import Walk
 
 
@@ -82,6 +84,25 @@ def _take(keys: Keys, values: Mapping[str, object]) -> None:
     state.expect_link(by_key, keys.values())
     if had_question and not lesson_state.asks():
         state.run_page()  # so that the lesson's bar shows the answer
+
+
+def check_step(key: str, available: Sequence[str], place: str, kind: Kind) -> None:
+    """If an attention does not have the view's step, go to the nearest earlier step, with a note.
+
+    Args:
+        key: the link key of the step.
+        available: the names of the attention's steps.
+        place: where it is, to begin a sentence.
+        kind: the kind of attention.
+    """
+    requested = state.get(key)
+    if requested in available:
+        return
+    order = list(PARTS)
+    nearest = max((name for name in available if order.index(name) < order.index(requested)), key=order.index)
+    missing, shown = (PARTS[name].title_of(kind) for name in (requested, nearest))
+    state.note(f"{place} has no step “{missing}” in this model: the nearest before it, “{shown}”, is shown.")
+    state.put(key, nearest)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -76,11 +76,11 @@ scaled = scores * scale
 show("scaled", scaled[HEAD])"""),
     ("masked: hidden cells become {named}", """\
 if mask is None:
-    masked = scaled
+    masked = {before}
 elif mask.dtype == torch.bool:
     masked = {filled}  # True: visible
 else:
-    masked = scaled + mask
+    masked = {before} + mask
 show("masked", masked[HEAD])"""),
     ("weights: the softmax makes each row sum to 1", """\
 weights = torch.softmax(masked, dim=-1){rows}
@@ -96,9 +96,40 @@ if output is not None:
     show("output", output)"""),
 )  # fmt: skip
 
-COMPARE = """\
+CAPPED = (
+    "capped: a soft cap keeps scores between −{cap} and {cap}",
+    """\
+capped = {cap} * torch.tanh(scaled / {cap})
+show("capped", capped[HEAD])""",
+)
+"""The part of `COMPUTE` after `scaled` with a soft cap"""
+WITH_SINK = (
+    "weights and sink: each row of both sums to 1",
+    """\
+# The sink is one more column of the softmax, which gives nothing to the output
+with_sink = torch.softmax(torch.cat((masked, sinks), dim=-1), dim=-1)  # (H, Tq, Tk + 1)
+weights, sink = with_sink[..., :-1], with_sink[..., -1:]
+show("weights", weights[HEAD])
+show("sink", sink[HEAD])""",
+)
+"""The part of `COMPUTE` for the weights with a sink: `sinks` is (H, Tq, 1)"""
+
+SAME_AS_TORCH = """\
 # torch's own attention on the same query, key and value
-theirs = F.scaled_dot_product_attention(query[None], key[None], value[None], attn_mask={added}, scale=scale)[0]{rows}
+theirs = F.scaled_dot_product_attention(query[None], key[None], value[None], attn_mask={added}, scale=scale)[0]{rows}\
+"""
+ADDED_AS_MASK = """\
+# torch's own attention on the same query, key and value. What it does not know is given to it as a mask that is added
+added = masked - scaled  # (H, Tq, Tk): what comes between the two
+{sink}theirs = F.scaled_dot_product_attention({operands}, attn_mask=added[None], scale=scale)[0]{rows}\
+"""
+SINK_AS_KEY = """\
+added = torch.cat((added, sinks), dim=-1)  # a sink is one more key, of which all numbers are 0, and so is its value
+longer_key, longer_value = F.pad(key, (0, 0, 0, 1)), F.pad(value, (0, 0, 0, 1))  # (H, Tk + 1, D)
+"""
+
+COMPARE = """\
+{theirs}
 torch.testing.assert_close(head_outputs, theirs, rtol={tolerance}, atol={tolerance})
 
 # What the page showed: the first {corner} rows and columns of each matrix, and the sum of all its finite magnitudes
@@ -109,7 +140,7 @@ SHOWN = {{
 COMPUTED = {{
     "embeddings": x, "query": query[HEAD], "key": key[HEAD], "value": value[HEAD], "scores": scores[HEAD],
     "scaled": scaled[HEAD], "masked": masked[HEAD], "weights": weights[HEAD], "head_outputs": head_outputs[HEAD],
-    "concat": concat, "output": output,
+    "concat": concat, "output": output,{more}
 }}
 for name, (corner, total) in SHOWN.items():
     matrix = COMPUTED[name]
@@ -128,19 +159,25 @@ def cells(
     Args:
         walk: the head, its tokens and its link.
         inputs: the cells that define the inputs of `COMPUTE`: `x` (Tq, C) or None, `query`, `key`, `value` (H, T, D),
-            `scale`, `mask` (bool, float or None), `W_O` (H·D, C) and `b_O` (C) or None.
+            `scale`, `mask` (bool, float or None), `W_O` (H·D, C) and `b_O` (C) or None; with a sink `sinks`, its scores
+            (H, Tq, 1).
         place: where the head is, without user text, such as "decoder block 3".
         needs: the required packages, such as "torch and transformers".
         page: the title of the view's page.
     """
     where = f"{place}, head {walk.head}"
     texts = _of_mask(walk.layer)
+    texts |= {"more": _more_computed(walk.layer), "theirs": _theirs(walk.layer, texts)}
     tokens = {"query_tokens": literals(walk.query_labels), "key_tokens": literals(walk.key_labels)}
     return (
         Cell("markdown", HEADING.format(axes=ROWS_AND_COLUMNS, place=where, needs=needs, page=page)),
         Cell("code", BEGIN.format(link=ascii(walk.link), head=walk.head, **tokens)),
         *inputs,
-        *(cell for title, code in COMPUTE for cell in section(title.format(**texts), code.format(**texts))),
+        *(
+            cell
+            for title, code in _computed(walk.layer)
+            for cell in section(title.format(**texts), code.format(**texts))
+        ),
         *section(
             "The same as torch, and as the page",
             COMPARE.format(tolerance=TOLERANCE, corner=CORNER, shown=_shown(walk), **texts),
@@ -150,15 +187,45 @@ def cells(
 
 def _of_mask(layer: LayerTrace) -> dict[str, str]:
     """Return the code that depends on the mask: what it fills in, where, and what it does in rows without a key."""
-    mask = layer.mask
-    rows = ".nan_to_num()  # rows without a visible key" if mask.is_infinite and mask.hides_rows else ""
+    mask, cap = layer.mask, "" if layer.cap is None else f"{layer.cap:g}"
+    has_no_number = mask.is_infinite and mask.hides_rows and layer.sinks is None
+    rows = ".nan_to_num()  # rows without a visible key" if has_no_number else ""
+    before = "capped" if cap else "scaled"
     if mask.is_infinite:
-        filled, added = "scaled.masked_fill(~mask, -math.inf)", "mask"
+        filled, added = f"{before}.masked_fill(~mask, -math.inf)", "mask"
     else:
-        operand, scale = ("scores", " * scale") if mask.fills == "scores" else ("scaled", "")
+        operand, scale = ("scores", " * scale") if mask.fills == "scores" else (before, "")
         filled = f"{operand}.masked_fill(~mask, {mask.value:g}){scale}"
+        if cap and scale:
+            filled = f"{cap} * torch.tanh({filled} / {cap})"
         added = f"torch.zeros(mask.shape).masked_fill(~mask, {mask.value:g}{scale})"
-    return {"named": power_of_ten(mask.hidden_value(layer.scale)), "filled": filled, "added": added, "rows": rows}
+    named = power_of_ten(mask.hidden_value(layer.scale, layer.cap))
+    return {"named": named, "filled": filled, "added": added, "rows": rows, "before": before, "cap": cap}
+
+
+def _computed(layer: LayerTrace) -> Iterator[tuple[str, str]]:
+    """Yield the titles and the code of `COMPUTE`, with those of a soft cap and a sink if the layer has them."""
+    for title, code in COMPUTE:
+        is_of_weights = title.startswith("weights")
+        yield WITH_SINK if is_of_weights and layer.sinks is not None else (title, code)
+        if title.startswith("scaled") and layer.cap is not None:
+            yield CAPPED
+
+
+def _theirs(layer: LayerTrace, texts: Mapping[str, str]) -> str:
+    """Return the code that computes the head outputs by torch's own attention."""
+    if layer.cap is None and layer.sinks is None:
+        return SAME_AS_TORCH.format(**texts)
+    if layer.sinks is None:
+        return ADDED_AS_MASK.format(sink="", operands="query[None], key[None], value[None]", **texts)
+    operands = "query[None], longer_key[None], longer_value[None]"
+    return ADDED_AS_MASK.format(sink=SINK_AS_KEY, operands=operands, **texts)
+
+
+def _more_computed(layer: LayerTrace) -> str:
+    """Return the entries of `COMPUTED` for a soft cap and a sink."""
+    names = [*(["capped"] if layer.cap is not None else []), *(["sinks", "sink"] if layer.sinks is not None else [])]
+    return "".join(f'\n    "{name}": {name}[HEAD],' for name in names)
 
 
 def script(parts: Iterable[Cell]) -> str:

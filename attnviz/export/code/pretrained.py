@@ -14,7 +14,7 @@ from attnviz.attention import Mask
 from attnviz.export.code.cells import Cell, compare_places, literals, section
 from attnviz.pretrained import BUILT_IN, PretrainedModel
 from attnviz.tokens import Tokens
-from attnviz.trace.model import Place
+from attnviz.trace.model import Description, Place
 from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
 
@@ -107,16 +107,16 @@ from transformers.masking_utils import eager_mask
 calls = []
 
 
-def recorded(module, query, key, value, attention_mask, scaling=None, dropout=0.0, position_bias=None, **_):
+def recorded(module, query, key, value, attention_mask, scaling=None, dropout=0.0, position_bias=None, {more}**_):
     \"\"\"Explicit attention, (B, H, T, D) -> (B, T, H, D), that records its arguments.\"\"\"
     groups = query.shape[1] // key.shape[1]
     key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
     if position_bias is not None:
         attention_mask = position_bias if attention_mask is None else position_bias + attention_mask
     scaling = 1 / math.sqrt(query.shape[-1]) if scaling is None else scaling
-    calls.append((query[0], key[0], value[0], scaling, None if attention_mask is None else attention_mask[0]))
+{sinks}    calls.append((query[0], key[0], value[0], scaling, {recorded}))
     scores = query @ key.transpose(-2, -1) * scaling
-    weights = torch.softmax(scores if attention_mask is None else scores + attention_mask, dim=-1)
+{cap}{weights}
     return (weights @ value).transpose(1, 2).contiguous(), weights
 
 
@@ -134,7 +134,7 @@ torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)  # it is the mode
 
 [at] = [index for index, call in enumerate(calls) if isinstance(call, torch.Tensor)]
 x = calls[at][0]
-query, key, value, scale, mask = calls[at + 1]
+query, key, value, scale, mask{taken} = calls[at + 1]
 if mask is not None:  # transformers masks with the lowest float; replace it by −∞
     mask = mask.masked_fill(mask <= torch.finfo(mask.dtype).min / 2, -math.inf)
 show("embeddings", x)
@@ -142,6 +142,26 @@ show("query", query[HEAD])
 show("key", key[HEAD])
 show("value", value[HEAD])
 {output}\
+"""
+
+CAP = """\
+    if softcap is not None:
+        scores = softcap * torch.tanh(scores / softcap)
+"""
+"""The soft cap in `RECORD_ATTENTION`"""
+SINKS = """\
+    if sinks is None:  # a score for each head; −∞ where a layer has none
+        sinks = query.new_full((query.shape[1],), -math.inf) if s_aux is None else s_aux.detach()
+        sinks = sinks.reshape(1, -1, 1, 1)
+    sinks = sinks.expand(*query.shape[:-1], 1)  # (B, H, T, 1)
+"""
+"""The scores of the sinks in `RECORD_ATTENTION`"""
+WITHOUT_SINK = """\
+    weights = torch.softmax(scores if attention_mask is None else scores + attention_mask, dim=-1)\
+"""
+WITH_SINK = """\
+    masked = scores if attention_mask is None else scores + attention_mask
+    weights = torch.softmax(torch.cat((masked, sinks), dim=-1), dim=-1)[..., :-1]\
 """
 
 
@@ -160,8 +180,9 @@ def pretrained_inputs(
             f'dense = model.get_submodule("{names.output}")\nW_O = {weight}  # (H·D, C)\n'
             "b_O = None if dense.bias is None else dense.bias.detach()"
         )
-    if walk.layer.projections is None or not names.projections or mask is None:
-        record = RECORD_ATTENTION.format(path=names.attention, output=output)
+    more = _of_scores(model.description)
+    if walk.layer.projections is None or not names.projections or mask is None or more["more"]:
+        record = RECORD_ATTENTION.format(path=names.attention, output=output, **more)
         return *first, *section("query, key and value: the arguments of this layer's attention", record)
     heads = HEADS.format(
         width=walk.layer.head_size, heads=walk.layer.heads, scale=walk.layer.scale, mask=mask, output=output,
@@ -178,6 +199,19 @@ def pretrained_inputs(
         *section("embeddings: the input of this layer", RECORD_INPUT.format(path=names.attention)),
         *section("query, key, value: X · W + b, split into heads", heads, check),
     )
+
+
+def _of_scores(model: Description) -> dict[str, str]:
+    """Return the parts of `RECORD_ATTENTION` that soft caps and sinks change, if some of a model's layers have them."""
+    has_cap, has_sink = any(model.steps_in.get("capped", {}).values()), model.has_sinks
+    return {
+        "more": ("softcap=None, " if has_cap else "") + ("s_aux=None, sinks=None, " if has_sink else ""),
+        "sinks": SINKS if has_sink else "",
+        "recorded": "None if attention_mask is None else attention_mask[0]" + (", sinks[0]" if has_sink else ""),
+        "taken": ", sinks" if has_sink else "",
+        "cap": CAP if has_cap else "",
+        "weights": WITH_SINK if has_sink else WITHOUT_SINK,
+    }
 
 
 def _load(model: PretrainedModel, tokens: Tokens, decoder_tokens: Tokens | None) -> str:

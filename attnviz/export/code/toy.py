@@ -125,6 +125,11 @@ def toy_inputs(ids: Sequence[int], config: ToyConfig) -> tuple[Cell, ...]:
         *(f'show("{name}", {name}[HEAD])' for name in ("query", "key", "value")),
         f"scale = {SCALES.get(config.scale) or repr(float(config.scale))}",
         f"mask = {_mask(config)}",
+        *(
+            []
+            if config.sink is None
+            else [f"sinks = torch.full((H, T, 1), {config.sink!r})  # the same score everywhere"]
+        ),
         (TALL_OUTPUT if config.width_per_head > MAX_WIDTH else OUTPUT) if config.projection else "W_O = None",
         OUTPUT_BIAS if config.projection and config.bias else "b_O = None",
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -142,7 +142,9 @@ def attended(layer: LayerTrace, queries: Tensor, keys: Tensor, mask: Tensor | No
     """
     maps = known(layer.projections, "how it makes queries, keys and values")
     inputs = {"query": queries, "key": keys, "value": keys}
-    return attend(*(maps[name].apply(x)[0] for name, x in inputs.items()), mask=mask, scale=layer.scale)
+    sinks = None if layer.sinks is None else layer.sinks[0]
+    of_scores: dict[str, Any] = {"mask": mask, "scale": layer.scale, "cap": layer.cap, "sinks": sinks}
+    return attend(*(maps[name].apply(x)[0] for name, x in inputs.items()), **of_scores)
 
 
 def leak(compute: Callable[[Tensor], Tensor], x: Tensor) -> Value:

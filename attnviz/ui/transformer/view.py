@@ -30,7 +30,7 @@ from attnviz.ui import controls, shell, state
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import DESCRIBED, SavedView, view_of
 from attnviz.ui.tokens.choices import char_vocab
-from attnviz.ui.walk import Checks, mount_walk, offer_documents
+from attnviz.ui.walk import Checks, check_step, mount_walk, offer_documents
 
 CHECKS = Checks(
     "transformer",
@@ -162,7 +162,8 @@ def show_transformer(here: ShownPart) -> None:
         if tokens is not None:
             shell.token_notes(tokens)
     state.keep_pin(queries.labels, keys.labels)
-    _check_step(here)
+    name = here.place.name
+    check_step("part", names_at(here.model.description, here.place), f"{name[0].upper()}{name[1:]}", here.place.kind)
     view = SavedView(view_of(here), char_vocab(here.text), PAGE.name)
     mount_walk(
         PAGE,
@@ -173,19 +174,6 @@ def show_transformer(here: ShownPart) -> None:
         layers=here.layers,
         model=diagram(here, model_tokens, "" if here.source.has_names else state.get("positions")),
     )
-
-
-def _check_step(here: ShownPart) -> None:
-    """If the current attention does not have the view's step, go to the nearest earlier step, with a note."""
-    available, requested = names_at(here.model.description, here.place), state.get("part")
-    if requested in available:
-        return
-    order = list(PARTS)
-    nearest = max((name for name in available if order.index(name) < order.index(requested)), key=order.index)
-    place, kind = here.place.name[0].upper() + here.place.name[1:], here.place.kind
-    missing, shown = (PARTS[name].title_of(kind) for name in (requested, nearest))
-    state.note(f"{place} has no step “{missing}” in this model: the nearest before it, “{shown}”, is shown.")
-    state.put("part", nearest)
 
 
 def diagram(here: ShownPart, tokens: tuple[Tokens, Tokens | None], positions: str) -> dict[str, Any]:

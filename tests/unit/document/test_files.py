@@ -155,6 +155,23 @@ def test_steps_show_what_the_head_has(walks: dict[str, Walk]) -> None:
     assert steps["minilm"]["tokens"].picture is None
 
 
+def test_only_a_soft_cap_and_a_sink_are_written(walks: dict[str, Walk]) -> None:
+    plain = document_of(walks["toy"])
+    assert plain.header.cap is None and "sinks" not in bases(plain)
+    assert b'\\"cap\\"' not in write(plain)
+    walk = run_block((4, 8, 15, 16), ToyConfig(cap=2.5, sink=-0.5, heads=3), "abcd").walk(0, 1)
+    made = document_of_layer(walk)
+    again = read(write(made))
+    assert again.header == made.header
+    assert (again.header.cap, sorted(name for name in again.arrays if name.startswith("sinks"))) == (
+        2.5, ["sinks/0", "sinks/1", "sinks/2"],
+    )  # fmt: skip
+    np.testing.assert_array_equal(again.arrays["sinks/1"], np.full((4, 1), -0.5, np.float32))
+    assert [step.name for step in again.header.steps][4:7] == ["scaled", "capped", "masked"]
+    with pytest.raises(DocumentError, match="cap is not above 0"):
+        Document(replace(again.header, cap=0.0), again.arrays)
+
+
 def test_a_document_does_not_change(walks: dict[str, Walk]) -> None:
     document = read(write(document_of(walks["toy"])))
     with pytest.raises(ValueError, match="read-only"):

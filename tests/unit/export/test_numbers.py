@@ -99,6 +99,25 @@ def test_every_matrix_comes_back_from_the_npz_and_from_the_tables_bit_for_bit() 
             ]
 
 
+def test_a_soft_cap_and_a_sink_are_tables_of_their_own() -> None:
+    walk, _ = toy(ToyConfig(heads=2, cap=0.5, sink=1.0))
+    steps = walk.layer.all_heads()
+    with np.load(io.BytesIO(numbers.npz(walk, [0, 1])), allow_pickle=False) as found:
+        np.testing.assert_array_equal(found["capped"], steps.capped.numpy())
+        np.testing.assert_array_equal(found["sink"], steps.sink)
+        np.testing.assert_array_equal(found["sinks"], np.ones((2, len(walk.query_labels), 1)))
+        np.testing.assert_allclose(found["weights"].sum(-1, keepdims=True) + found["sink"], 1, rtol=1e-6)
+        names = list(found)
+        assert names.index("scaled") < names.index("capped") < names.index("masked") < names.index("sink")
+    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [1])))
+    rows = list(csv.reader(io.StringIO(archive.read("sink.csv").decode("utf-8-sig"))))
+    assert rows[0][1:] == ["number 0"]
+    np.testing.assert_array_equal(np.array([row[1] for row in rows[1:]], np.float32), steps.sink[1, :, 0].numpy())
+    plain, _ = toy(ToyConfig())
+    with np.load(io.BytesIO(numbers.npz(plain, [0])), allow_pickle=False) as found:
+        assert not {"capped", "sink", "sinks"} & set(found)
+
+
 def test_tables_of_cross_attention_name_the_encoders_tokens_and_hold_its_biases(tmp_path: Path) -> None:
     walk, _ = of_model(str(save("bart", tmp_path / "bart")), "the cat sat", "a dog on the mat", "cross", 1, 3)
     archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [3, 1])))

@@ -12,7 +12,7 @@ from attnviz.links import link, values
 from attnviz.links.link import KEYS, read_link, write_link
 from attnviz.links.values import BadValueError, Key, OneOf, titled
 from attnviz.settings import PUBLIC, Settings
-from attnviz.steps import PARTS, STEPS
+from attnviz.steps import PARTS, WALK
 from tests.unit.links import table
 from tests.unit.links.views import DEFAULTS, VALUES, WORDS
 
@@ -27,7 +27,7 @@ GOOD = [
     ("layer", "5", 5),
     ("layer", "007", 7),
     ("head", "11", 11),
-    *(("step", step, step) for step in STEPS),
+    *(("step", step, step) for step in WALK),
     ("q", "0", 0),
     ("k", "511", 511),
     ("tokenizer", "bert", "bert"),

@@ -18,9 +18,9 @@ from attnviz.formulas import latex, mathml
 from attnviz.pretrained import load
 from attnviz.pretrained.attention_interface import IMPLEMENTATION
 from attnviz.pretrained.transformers_model import NO_OUTPUT, NOT_LINEAR, TransformersModel
-from attnviz.steps import ATTENTION, PARTS, STEPS, unavailable
+from attnviz.steps import ATTENTION, PARTS, STEPS, WALK, Step, steps_of, unavailable
 from attnviz.steps.attention import FAINT_BELOW, faint
-from attnviz.steps.picture import AXES, MADE_FROM, joined, share
+from attnviz.steps.picture import AXES, MADE_FROM, MorphSource, joined, share
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import walk_to_attention
 from attnviz.toy.config import ToyConfig, TransformerConfig
@@ -45,6 +45,12 @@ CONFIGS = {
     "-1e10": ToyConfig(causal=True, mask_value="-1e10"),
     "-1e10 before scaling": ToyConfig(causal=True, padding=2, mask_value="-1e10_before"),
     "-1e10 times a negative scale": ToyConfig(causal=True, mask_value="-1e10_before", scale="-0.5"),
+    "soft cap": ToyConfig(cap=0.5),
+    "soft cap, causal": ToyConfig(cap=2, causal=True, scale="off"),
+    "soft cap, -1e10": ToyConfig(cap=1.5, causal=True, mask_value="-1e10"),
+    "soft cap, -1e10 before scaling": ToyConfig(cap=1.5, causal=True, padding=2, mask_value="-1e10_before"),
+    "sink": ToyConfig(sink=0.5),
+    "soft cap, sink, rows without keys": ToyConfig(cap=3, sink=-1, causal=True, padding=2),
 }
 
 
@@ -59,6 +65,7 @@ def inputs(walk: Walk) -> dict[str, Any]:
     if walk.parts:
         space |= {"token_embeddings": walk.parts[0], "positions": walk.parts[1]}
     space["mask"] = layer.mask.of_heads(head).cells
+    space["sinks"] = find_matrix(walk, "sinks")
     for name, projection in (layer.projections or {}).items():
         if projection.weight is not None:
             space[("U_" if projection.kind == "positions" else "W_") + name] = projection.weight[head]
@@ -70,11 +77,19 @@ def inputs(walk: Walk) -> dict[str, Any]:
     return space
 
 
+def computed(walk: Walk) -> list[Step[Any]]:
+    """Return the steps of a walk, but for the tokens."""
+    return [step for step in steps_of(walk).values() if step.matrices]
+
+
 def check(walk: Walk) -> None:
     space = inputs(walk)
-    for step in COMPUTED:
-        exec(ATTENTION[step].code(walk), space)
+    for step in computed(walk):
+        exec(step.code(walk), space)
     layer, steps = walk.layer, walk.steps
+    for name in ("capped", "sink"):
+        if name in space or find_matrix(walk, name) is not None:
+            torch.testing.assert_close(space[name], matrix(walk, name), rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(space["x"], layer.query_input)
     for name in ("query", "key", "value", "scores", "scaled", "masked", "weights", "head_outputs"):
         torch.testing.assert_close(space[name], getattr(steps, name), rtol=1e-5, atol=1e-5, msg=lambda m, n=name: n + m)
@@ -101,10 +116,11 @@ def test_other_families_lines_give_their_numbers(family: str, kind: Any, tmp_pat
     check(trace.walk(1, 3, kind))
 
 
-@pytest.mark.parametrize("step", COMPUTED)
-def test_one_term_of_the_formula_is_marked(step: str) -> None:
-    for config in CONFIGS.values():
-        assert mathml(ATTENTION[step].formula(walk_toy(config))).count('class="boxed"') == 1
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
+def test_one_term_of_the_formula_is_marked(config: ToyConfig) -> None:
+    walk = walk_toy(config)
+    for step in computed(walk):
+        assert mathml(step.formula(walk)).count('class="boxed"') == 1, step.name
 
 
 def test_the_mark_moves_outwards() -> None:
@@ -118,8 +134,46 @@ def test_the_mark_moves_outwards() -> None:
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
 def test_every_step_has_something_to_notice(config: ToyConfig) -> None:
     walk = walk_toy(config)
-    for step in COMPUTED:
-        assert len(ATTENTION[step].notice(walk)) > 30, step
+    for step in computed(walk):
+        assert len(step.notice(walk)) > 30, step.name
+
+
+def test_a_soft_cap_is_a_step_and_a_sink_a_column_of_the_weights() -> None:
+    assert [step.name for step in computed(walk_toy(ToyConfig(causal=True)))] == COMPUTED
+    walk = walk_toy(ToyConfig(cap=0.5, sink=1.0, scale="off"))
+    names = list(steps_of(walk))
+    assert names == [name for name in WALK if name in names]
+    assert set(names) - set(STEPS) == {"capped"}
+    capped, masked, weights = (WALK[name] for name in ("capped", "masked", "weights"))
+    assert "keeps every score between −0.5 and 0.5" in capped.notice(walk)
+    largest = float(walk.steps.scaled.abs().max())
+    assert capped.fact(walk) == (
+        f"Here the largest magnitude goes from {largest:.2f} to {0.5 * math.tanh(largest / 0.5):.2f} (c = 0.5)."
+    )
+    shown = [[panel.name for panel in step.picture(walk).panels] for step in (capped, masked, weights)]  # type: ignore[union-attr]
+    assert shown == [["scaled", "capped"], ["capped", "masked"], ["masked", "sinks", "weights", "sink", "row_sum"]]
+    made_from = masked.picture(walk).panels[1].made_from  # type: ignore[union-attr]
+    assert made_from == MorphSource("capped", "columns")
+    assert "sums to less than 1" in weights.notice(walk) and "1](" not in weights.notice(walk)
+    share = matrix(walk, "sink")[:, 0]
+    q = int(share.argmax())
+    assert weights.fact(walk) == (
+        f"Here the sink takes {100 * float(share.mean()):.0f} % of a row on average, and most of row {q}, "
+        f"“{'abcde'[q]}”: {100 * float(share[q]):.0f} %."
+    )
+    torch.testing.assert_close(matrix(walk, "row_sum") + matrix(walk, "sink"), torch.ones(5, 1))
+    assert "average" not in WALK["head_outputs"].notice(walk).partition(".")[0]
+    assert "100 %" not in WALK["tokens"].notice_in(walk, walk.query_tokens)
+    assert "100 %" in WALK["tokens"].notice_in(walk_toy(ToyConfig()), walk.query_tokens)
+
+
+def test_a_cap_makes_a_number_of_what_is_filled_in_before_the_scaling() -> None:
+    walk = walk_toy(CONFIGS["soft cap, -1e10 before scaling"])
+    assert "the soft cap makes −1.50 of it: hidden cells keep a weight" in WALK["masked"].notice(walk)
+    hidden = walk.steps.hidden
+    assert bool((walk.steps.masked[hidden] == -1.5).all())
+    assert float(walk.steps.weights[hidden].min()) > 0
+    assert walk.layer.mask.hidden_value(walk.layer.scale, 1.5) == -1.5
 
 
 def test_facts_are_about_these_numbers() -> None:
@@ -188,11 +242,11 @@ def test_pictures_show_matrices_of_the_walk_and_their_axes_have_the_lengths_of_t
 def test_a_step_is_made_from_a_matrix_of_the_same_shape(tmp_path: Path) -> None:
     """In the browser the cells of one turn into the cells of the other."""
     walk = walk_to_attention(WordTokenizer().tokenize("the animal didn't cross the street"), ToyConfig())
-    assert list(MADE_FROM)[:3] == ["scaled", "masked", "weights"]
+    assert list(MADE_FROM)[:4] == ["scaled", "capped", "masked", "weights"]
     configs = (TransformerConfig("decoder"), TransformerConfig("decoder", norm="pre"))
     walks = [walk, *(trace_transformer(walk.query_tokens, None, config).walk_at(1, 0) for config in configs)]
     masked = load(str(save_model(tf.BertForMaskedLM(tf.BertConfig(**BERT)), tmp_path, "bert")))
-    walks.append(masked.trace("the animal").walk_at(1, 0))
+    walks += [masked.trace("the animal").walk_at(1, 0), walk_toy(ToyConfig(cap=2))]
     for name, before in MADE_FROM.items():
         one = next(one for one in walks if find_matrix(one, name) is not None)
         assert matrix(one, name).shape == matrix(one, before.name).shape

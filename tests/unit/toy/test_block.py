@@ -481,12 +481,13 @@ def test_a_links_settings_are_the_toys() -> None:
     link = {
         "heads": "3", "head_size": "12", "qkv": "linear", "std_q": "0.5", "std_k": "0.25", "std_v": "2",
         "embedding": "uniform", "positions": "lab", "scale": "sqrt_c", "padding": "1", "mask_value": "-1e10_before",
-        "projection": "0", "seed": "7", "mask": "causal", "model_width": "24", "projection_bias": "1",
+        "projection": "0", "seed": "7", "mask": "causal", "model_width": "24", "projection_bias": "1", "cap": "2.5",
+        "sink": "-0.5",
     }  # fmt: skip
     view, notes = read_link({"text": "a b c", **link})
     assert not notes
     config = ToyConfig(24, 3, 12, "linear", 0.5, 0.25, 2.0, "uniform", "lab", "sqrt_c", True, 1, "-1e10_before", False,
-                       True, 7)  # fmt: skip
+                       True, 7, 2.5, -0.5)  # fmt: skip
     assert ToyConfig.of(view.__getitem__) == config
     usual, _ = read_link({"text": "a b c"})
     assert ToyConfig.of(usual.__getitem__) == ToyConfig()

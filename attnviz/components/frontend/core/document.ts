@@ -117,6 +117,8 @@ export interface Header {
   mask_value: number | null;
   /** the matrix that it is filled into: after the scaling, or before it */
   mask_fills: "scaled" | "scores";
+  /** the soft cap of the scaled scores, where there is one */
+  cap?: number;
   steps: StepText[];
   /** by the name of the array */
   references: Record<string, Reference>;

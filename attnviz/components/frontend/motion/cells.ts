@@ -11,13 +11,23 @@ const LANDED = 0.7; // of a beat: then the cell is there
 /** `say(q, k)` is the arithmetic of a cell. */
 export type ByCell = { sources: Panel[]; result: Panel; say: (i: number, j: number) => Said[] };
 
-/** Scaled, and masked. */
-export function cellsBeats({ step, picture, scale, hidden, example }: Played): Beat[] {
+/** Scaled, capped, and masked. */
+export function cellsBeats({ step, picture, scale, hidden, cap, example }: Played): Beat[] {
   const result = panelOf(step, picture);
-  const source = panelOf(step === "scaled" ? "scores" : "scaled", picture);
+  const source = panelOf(sourceOf(step, cap), picture);
   if (!result || !source) return [];
-  const say = step === "scaled" ? scaling(source, result, scale) : masking(source, result, hidden);
-  return byCell({ sources: [source], result, say }, picture.labels, example);
+  const sayings: Record<string, () => ByCell["say"]> = {
+    scaled: () => scaling(source, result, scale),
+    capped: () => capping(source, result, cap ?? 1),
+    masked: () => masking(source, result, hidden),
+  };
+  return byCell({ sources: [source], result, say: sayings[step]() }, picture.labels, example);
+}
+
+/** The matrix that a step computes its own from. */
+function sourceOf(step: string, cap?: number) {
+  if (step === "scaled") return "scores";
+  return step === "masked" && cap ? "capped" : "scaled";
 }
 
 /** Token + position. */
@@ -33,6 +43,11 @@ export function embeddingsBeats({ picture, example }: Played): Beat[] {
 function scaling(source: Panel, result: Panel, scale: number): ByCell["say"] {
   const by = String(Number(scale.toPrecision(4)));
   return (i, j) => [[`${factor(at(source, i, j))} × ${by} = `], [shown(at(result, i, j)), "attention"]];
+}
+
+function capping(source: Panel, result: Panel, cap: number): ByCell["say"] {
+  const c = String(Number(cap.toPrecision(4)));
+  return (i, j) => [[`${c} × tanh(${shown(at(source, i, j))} / ${c}) = `], [shown(at(result, i, j)), "attention"]];
 }
 
 function masking(source: Panel, result: Panel, hidden: number): ByCell["say"] {

@@ -70,6 +70,11 @@ const CAPTIONS: Record<string, (about: About) => Said[]> = {
       ["."],
     ];
   },
+  capped: ({ matrices, cell }) => [
+    [`The soft cap of ${number(matrices.document.header.cap ?? 0, 1)} makes `],
+    [number(cell.capped, 2), "attention"],
+    [` of ${number(cell.scaled, 2)}.`],
+  ],
   masked: maskedSaid,
   weights: weightsSaid,
   head_outputs: outputSaid,
@@ -89,6 +94,7 @@ const CAPTIONS: Record<string, (about: About) => Said[]> = {
 };
 
 function sentenceSaid({ matrices, pair, query, key, cell }: About): Said[] {
+  if (cell.allHidden && cell.sink) return [query, [" sees no token at all: the sink takes all of its attention."]];
   if (cell.allHidden) return [query, [" sees no token at all, so it has no attention to give."]];
   const { header } = matrices.document;
   const isItself = header.query === header.key && pair.q === pair.k;
@@ -115,6 +121,7 @@ function maskedSaid({ matrices, query, key, cell }: About): Said[] {
 }
 
 function weightsSaid({ query, key, cell }: About): Said[] {
+  if (cell.allHidden && cell.sink) return [query, [" sees no token: the sink takes all."]];
   if (cell.allHidden) return [query, [" sees no token: its exponentials sum to 0."]];
   const exponent = cell.shift ? `${number(cell.masked, 2)} − ${number(cell.shift, 2)}` : number(cell.masked, 2);
   return [

@@ -12,15 +12,15 @@ const MOST = 40 * 2 ** 20; // bytes of matrices of all heads and documents, but 
 const HEAD = ["query", "key", "value"];
 const LARGE = 2 ** 24; // multiplications for the scores of a head: more are computed in slices, or the page would hang
 const SLICE = 12; // ms
-const BY_CELL = ["scores", "scaled", "masked", "weights"] as const;
-const SLICED: string[] = [...BY_CELL, "row_sum", "head_outputs", "by_data"];
+const BY_CELL = ["scores", "scaled", "capped", "masked", "weights"] as const;
+const SLICED: string[] = [...BY_CELL, "sink", "row_sum", "head_outputs", "by_data"];
 /** What stands before the number of a head in the name of what has to be computed first. */
 export const COMPUTED = "computed/";
 
 /** What each derived matrix follows from. */
 const INPUTS: Record<string, string[]> = {
   key_t: ["key"],
-  ...Object.fromEntries([...BY_CELL, "row_sum"].map((name) => [name, ["query", "key"]])),
+  ...Object.fromEntries([...BY_CELL, "sink", "row_sum"].map((name) => [name, ["query", "key"]])),
   head_outputs: HEAD,
   triangle: [],
   masked_zeros: [],
@@ -142,14 +142,17 @@ export class HeadMatrices {
    */
   *rows({ hasCells, hasOutput }: { hasCells: boolean; hasOutput: boolean }): Generator<void> {
     const { attention } = this;
-    const { queries, keys, valueSize: width } = attention;
-    const cells = Object.fromEntries(BY_CELL.map((name) => [name, emptyMatrix(hasCells ? queries : 0, keys)]));
+    const { queries, keys, valueSize: width, sinks } = attention;
+    const names = BY_CELL.filter((name) => name !== "capped" || attention.header.cap);
+    const cells = Object.fromEntries(names.map((name) => [name, emptyMatrix(hasCells ? queries : 0, keys)]));
+    const sink = hasCells && sinks ? emptyMatrix(queries, 1) : null;
     const products = hasCells && !this.isLarge ? new Float64Array(queries * keys) : null;
     const output = emptyMatrix(hasOutput ? queries : 0, width);
     for (let q = 0; q < queries; q += 1) {
       if (hasCells) {
         const row = attention.row(q);
-        for (const name of BY_CELL) cells[name].data.set(row[name], q * keys);
+        for (const name of names) cells[name].data.set(row[name], q * keys);
+        if (sink) sink.data[q] = row.sink?.share ?? 0;
         blankHidden(attention, q, cells);
         products?.set(row.scores, q * keys);
       }
@@ -157,6 +160,7 @@ export class HeadMatrices {
       yield;
     }
     if (hasCells) for (const [name, made] of Object.entries(cells)) this.derived.set(name, made);
+    if (sink) this.derived.set("sink", sink);
     this.products ??= products;
     if (hasOutput) outputsOf(this.document).set(this.head, output);
   }
@@ -175,7 +179,7 @@ export class HeadMatrices {
 
   /** Its arithmetic, row by row. */
   get attention() {
-    return new Attention(this.document.header, this.operands([...HEAD, "mask"]), this.products);
+    return new Attention(this.document.header, this.operands([...HEAD, "mask", "sinks"]), this.products);
   }
 
   /** The names of the arrays that must be fetched before a row's arithmetic can be had. */
@@ -246,8 +250,8 @@ function finish(work: Generator<void>) {
   while (!work.next().done);
 }
 
-/** The mask of a document as its arrays name it: none where it follows from the positions. */
-const maskNames = ({ mask }: WalkDocument["header"]) => (mask === "causal" ? [] : ["mask"]);
+/** The mask of a document as its arrays name it, none where it follows from the positions; and a sink's scores. */
+const maskNames = ({ mask }: WalkDocument["header"]) => (mask === "causal" ? ["sinks"] : ["mask", "sinks"]);
 
 /** Of these arrays of a head, those that a document refers to but does not hold. */
 function matrixNames({ arrays, header }: WalkDocument, head: number, names: string[]) {

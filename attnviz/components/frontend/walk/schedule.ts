@@ -9,6 +9,7 @@ const LENGTHS: Record<string, number> = {
   qkv: 9000,
   scores: 12_000,
   scaled: 7000,
+  capped: 6000,
   masked: 6000,
   weights: 12_000,
   head_outputs: 11_000,
