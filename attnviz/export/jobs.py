@@ -16,7 +16,8 @@ from attnviz.export.web import make_page, write_page
 from attnviz.links.link import KEYS
 from attnviz.sources.models import DirectResources
 from attnviz.sources.shown import ShownHead, ShownPart, shown, shown_part
-from attnviz.steps import WALK, names_at, steps_of
+from attnviz.steps import STEPS, names_at, steps_of, walk_names_at
+from attnviz.trace.model import Place
 from attnviz.trace.walk import Walk
 
 NUMBERS = {"csv": ".csv.zip", "npz": ".npz", "ipynb": ".ipynb", "py": ".py"}
@@ -41,7 +42,7 @@ class Job:
     stem: str
     page: str = START
     """The page of the app that the view is on"""
-    steps: tuple[str, ...] = tuple(WALK)
+    steps: tuple[str, ...] = tuple(STEPS)
     """The names of all steps of the walk, in order"""
 
     def files(self, formats: Iterable[str], steps: Sequence[str]) -> list[str]:
@@ -98,7 +99,9 @@ class Exporter:
                 yield Job({**view, "block": layer, "head": head}, stem, self.page, steps)
             else:
                 where = f"-layer{layer}" if selection.source.has_layers else ""
-                yield Job({**view, "layer": layer, "head": head}, f"{prefix}{name}{where}-head{head}", self.page)
+                steps = walk_names_at(selection.model.description, Place(selection.kind, layer))
+                stem = f"{prefix}{name}{where}-head{head}"
+                yield Job({**view, "layer": layer, "head": head}, stem, self.page, steps)
 
     @property
     def _walks(self) -> str:

@@ -142,6 +142,12 @@ KEYS: dict[str, Key] = {
         Number(MAX_SINK, -MAX_SINK, decimals=2),
         "the score of a sink that takes part in the softmax of the toy's heads; without it, none",
     ),
+    "window": Key(
+        None,
+        Integer(1, MAX_TOKENS),
+        "the width of the toy's window: with `mask=causal` the last keys, else half as many on both sides; without it, "
+        "none",
+    ),
     "model_width": Key(WIDTH, Integer(MIN_WIDTH, MAX_MODEL_WIDTH), "the width C of the toy"),
     "embedding": Key(
         "normal",

@@ -71,15 +71,18 @@ def _rows_of_output(seed: int, head: int, size: int, width: int) -> Tensor:
 
 
 def mask_of(config: ToyConfig, n: int) -> Mask:
-    """Return the mask of a toy for n tokens: causal, hiding padding before the text, or both."""
+    """Return the mask of a toy for n tokens: causal, a window, hiding padding before the text, or several of these."""
     padding = torch.arange(n) < config.padding  # (T,)
-    cells = causal_mask(n) if config.causal else torch.ones(n, n, dtype=torch.bool)
+    before, after = config.reach
+    cells = torch.ones(n, n, dtype=torch.bool).tril(after).triu(-before)
     seen = cells & ~padding  # (T, T)
-    if not config.causal and not bool(padding.any()):
+    if not config.causal and bool(seen.all()):
         return Mask()
-    kind: MaskKind = "padding" if not config.causal else "other" if bool(padding.any()) else "causal"
-    name, _, before = config.mask_value.partition("_")
-    return Mask(kind, seen, float(name), "scores" if before else "scaled")
+    kind: MaskKind = "causal" if config.causal and before >= n - 1 else "window"
+    if bool(padding.any()):
+        kind = "padding" if bool(cells.all()) else "other"
+    number, _, is_before = config.mask_value.partition("_")
+    return Mask(kind, seen, float(number), "scores" if is_before else "scaled")
 
 
 class SeededAttention(nn.Module):

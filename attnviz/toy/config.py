@@ -63,6 +63,9 @@ class ToyConfig:
     """The soft cap of the scaled scores, as in Gemma 2; None for none"""
     sink: float | None = None
     """The score of a sink that takes part in every head's softmax, as in gpt-oss, where it is learned; None for none"""
+    window: int | None = None
+    """The width of a window: with the causal mask a query sees the last `window` keys, as in Mistral, else
+    `window` // 2 keys on both sides of itself, as in ModernBERT; None for none"""
 
     @classmethod
     def of(cls, get: Callable[[str], Any]) -> ToyConfig:
@@ -73,7 +76,7 @@ class ToyConfig:
         """
         names = (
             "heads", "head_size", "qkv", "std_q", "std_k", "std_v", "embedding", "positions", "scale", "padding",
-            "mask_value", "cap", "sink", "projection", "seed",
+            "mask_value", "cap", "sink", "window", "projection", "seed",
         )  # fmt: skip
         causal, width, bias = get("mask") == "causal", get("model_width"), get("projection_bias")
         return cls(**{name: get(name) for name in names}, causal=causal, width=width, bias=bias)
@@ -84,6 +87,7 @@ class ToyConfig:
             ("numbers a head", self.head_size, 2, MAX_HEAD_SIZE),
             ("numbers a token", self.width, MIN_WIDTH, MAX_MODEL_WIDTH),
             ("tokens of padding", self.padding, 0, MAX_TOKENS),
+            ("keys in a window", 1 if self.window is None else self.window, 1, MAX_TOKENS),
         ):
             if not low <= value <= high:
                 raise ValueError(f"{value} {name}: the toy has {low} to {high}")
@@ -106,6 +110,12 @@ class ToyConfig:
         """`scale` as a number."""
         named = {"sqrt_d": 1 / math.sqrt(self.width_per_head), "sqrt_c": 1 / math.sqrt(self.width), "off": 1.0}
         return named[self.scale] if self.scale in named else float(self.scale)
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """How many keys before and after itself a query may see, padding aside."""
+        before = MAX_TOKENS if self.window is None else self.window - 1 if self.causal else self.window // 2
+        return before, 0 if self.causal else before
 
     @property
     def kind(self) -> Literal["encoder", "decoder"]:

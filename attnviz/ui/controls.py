@@ -51,6 +51,8 @@ hidden."""
 CAP_HELP = """As in Gemma 2: a scaled score s becomes c · tanh(s/c), which stays between −c and c."""
 SINK_HELP = """As in gpt-oss: one more column of the softmax, with this score for every query. It takes a share and
 gives nothing. There each head learns its own; here all heads have this one."""
+WINDOW_HELP = """With the causal mask a query sees only the last keys, as many as this, itself among them (Mistral);
+without it, half as many on both sides of itself (ModernBERT)."""
 PADDING_HELP = "No query looks at them. With a causal mask their own rows see no key."
 
 
@@ -122,9 +124,12 @@ def settings_of(keys: Collection[str], more: Callable[[], None] | None = None) -
 
 
 def _more() -> None:
-    """Show the width, how embeddings and weights are drawn, the biases, the padding, and the value of hidden cells."""
-    state.bound("model_width", st.number_input, "Width C", MIN_WIDTH, MAX_MODEL_WIDTH)
-    state.choice("embedding", st.selectbox, "Token embeddings", help=EMBEDDINGS_HELP)
+    """Show the width, how embeddings and weights are drawn, biases, cap, sink, window, padding, and hidden cells."""
+    left, right = st.columns(2)
+    with left:
+        state.bound("model_width", st.number_input, "Width C", MIN_WIDTH, MAX_MODEL_WIDTH)
+    with right:
+        state.choice("embedding", st.selectbox, "Token embeddings", help=EMBEDDINGS_HELP)
     if state.get("qkv") == "linear":
         for (name, label), place in zip(STDS.items(), st.columns(len(STDS)), strict=True):
             with place:
@@ -133,20 +138,27 @@ def _more() -> None:
                     placeholder="1/√C", help=STD_HELP,
                 )  # fmt: skip
     state.bound("projection_bias", st.toggle, "Biases of the projections")
-    left, right = st.columns(2)
-    with left:
+    places = st.columns(3)
+    with places[0]:
         state.bound(
             "cap", st.number_input, "Soft cap c", float(MIN_CAP), float(MAX_CAP), value=None, step=1.0, format="%g",
             placeholder="none", help=CAP_HELP,
         )  # fmt: skip
-    with right:
+    with places[1]:
         state.bound(
-            "sink", st.number_input, "Sink: its score", -float(MAX_SINK), float(MAX_SINK), value=None, step=0.5,
+            "sink", st.number_input, "Sink’s score", -float(MAX_SINK), float(MAX_SINK), value=None, step=0.5,
             format="%g", placeholder="none", help=SINK_HELP,
         )  # fmt: skip
-    state.bound("padding", st.number_input, "Padding: first tokens", 0, MAX_TOKENS, help=PADDING_HELP)
-    if any(state.get(name) not in (None, "none", 0) for name in ("mask", "b_mask", "padding")):
-        state.choice("mask_value", st.selectbox, "Hidden cells hold", help=MASK_VALUE_HELP)
+    with places[2]:
+        state.bound(
+            "window", st.number_input, "Window", 1, MAX_TOKENS, value=None, placeholder="none", help=WINDOW_HELP
+        )  # fmt: skip
+    left, right = st.columns(2)
+    with left:
+        state.bound("padding", st.number_input, "Padding: first tokens", 0, MAX_TOKENS, help=PADDING_HELP)
+    if any(state.get(name) not in (None, "none", 0) for name in ("mask", "b_mask", "padding", "window")):
+        with right:
+            state.choice("mask_value", st.selectbox, "Hidden cells hold", help=MASK_VALUE_HELP)
 
 
 def _block_controls() -> None:

@@ -201,6 +201,8 @@ def documents() -> dict[str, Document]:
 def as_json(header: Header) -> dict[str, Any]:
     """Return a header as JSON is read, with the marks of its texts."""
     made: dict[str, Any] = json.loads(json.dumps(asdict(header)))
+    if header.cap is None:
+        del made["cap"]
     for step, own in zip(made["steps"], header.steps, strict=True):
         for name in SAID:
             step[name] = said_to_json(getattr(own, name))

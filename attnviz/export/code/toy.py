@@ -168,7 +168,11 @@ def _maps(config: ToyConfig) -> str:
 
 def _mask(config: ToyConfig) -> str:
     """Return the expression for the mask, (T, T) bool, True where a query may attend; "None" if it hides nothing."""
+    before, after = config.reach
     visible = "torch.ones(T, T, dtype=torch.bool)" + (".tril()" if config.causal else "")
+    if config.window is not None:
+        after_line = "" if config.causal else f".tril({after})"
+        visible += f"{after_line}.triu({-before})"
     if config.padding:
         return f"{visible} & (torch.arange(T) >= {config.padding})  # the first {config.padding} tokens are padding"
-    return visible if config.causal else "None"
+    return visible if config.causal or config.window is not None else "None"

@@ -142,7 +142,8 @@ def attended(layer: LayerTrace, queries: Tensor, keys: Tensor, mask: Tensor | No
     """
     maps = known(layer.projections, "how it makes queries, keys and values")
     inputs = {"query": queries, "key": keys, "value": keys}
-    sinks = None if layer.sinks is None else layer.sinks[0]
+    has_sink = layer.sinks is not None and layer.sinks.shape[1] == 1  # scores that depend on the query are not known
+    sinks = layer.sinks[0] if layer.sinks is not None and has_sink else None
     of_scores: dict[str, Any] = {"mask": mask, "scale": layer.scale, "cap": layer.cap, "sinks": sinks}
     return attend(*(maps[name].apply(x)[0] for name, x in inputs.items()), **of_scores)
 

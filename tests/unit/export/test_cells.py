@@ -82,6 +82,7 @@ def test_the_code_computes_what_torch_computes_under_every_mask(
      ToyConfig(bias=True, std_q=2.0), ToyConfig(bias=True, std_q=2.0, std_k=0.5, std_v=0.1, scale="off"),
      ToyConfig(projection=False, bias=True), ToyConfig(qkv="positions", std_q=2.0, positions="random"),
      ToyConfig(qkv="identity", positions="none", embedding="uniform", std_q=2.0), ToyConfig(width=8, positions="lab"),
+     ToyConfig(window=2, causal=True), ToyConfig(window=3), ToyConfig(window=3, causal=True, padding=2),
      ToyConfig(cap=0.5), ToyConfig(sink=-0.25), ToyConfig(cap=1.5, sink=2.0, causal=True, padding=2),
      ToyConfig(cap=1.5, causal=True, padding=1, mask_value="-1e10_before"),
      ToyConfig(cap=1.5, padding=1, mask_value="-1e10")],

@@ -344,8 +344,8 @@ def test_a_step_that_is_not_of_the_page_is_refused_with_those_that_are_where_the
     with pytest.raises(LessonError) as refused:
         check_scene(Scene("a", "b", "step_by_step", steps=("logits",)))
     assert str(refused.value) == (
-        "“logits” is not one of the steps tokens, embeddings, qkv, scores, scaled, masked, weights, head_outputs, "
-        "concat, output."
+        "“logits” is not one of the steps tokens, embeddings, qkv, scores, scaled, capped, masked, weights, "
+        "head_outputs, concat, output."
     )
     with pytest.raises(LessonError, match=r"^“weight” is not the name of a step\.$"):
         check_scene(Scene("a", "b", "transformer", steps=("logits", "weight")))

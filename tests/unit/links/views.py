@@ -97,6 +97,7 @@ DEFAULTS: dict[str, Any] = {
     "mask_value": "-inf",
     "cap": None,
     "sink": None,
+    "window": None,
     "model_width": 16,
     "embedding": "normal",
     **dict.fromkeys(("std_q", "std_k", "std_v")),

@@ -50,6 +50,9 @@ CONFIGS = {
     "soft cap, -1e10": ToyConfig(cap=1.5, causal=True, mask_value="-1e10"),
     "soft cap, -1e10 before scaling": ToyConfig(cap=1.5, causal=True, padding=2, mask_value="-1e10_before"),
     "sink": ToyConfig(sink=0.5),
+    "window": ToyConfig(window=3),
+    "causal window": ToyConfig(window=2, causal=True),
+    "causal window, -1e10, padding": ToyConfig(window=2, causal=True, mask_value="-1e10", padding=1),
     "soft cap, sink, rows without keys": ToyConfig(cap=3, sink=-1, causal=True, padding=2),
 }
 
