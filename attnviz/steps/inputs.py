@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from attnviz.annotated_text import annotated
-from attnviz.formatting import counted, number
+from attnviz.formatting import counted, joined, number
 from attnviz.formulas.tree import (
     Box,
     Call,
@@ -181,6 +181,8 @@ def _qkv_title(walk: Walk, source: str) -> str:
     return "norm of X" if source == "input_norm" else input_title(walk)
 
 
+MOST_GROUPS = 4
+"""The most groups of heads that share keys and are listed"""
 _QKV_TITLES = {"query": "Q query", "key": "K key", "value": "V value"}
 
 
@@ -235,11 +237,39 @@ def _position_mixing(results: list[PanelSpec], widths: tuple[float, float]) -> P
     return picture(grid, widths, (1, 1, 1, 1), products, "U · X")
 
 
+def shared_keys(layer: LayerTrace) -> str:
+    """Say which query heads share a head of keys and values (Ainslie et al. 2023); "" if each has its own."""
+    shared, heads = layer.shared_by, layer.heads
+    if shared == 1:
+        return ""
+    if shared == heads:
+        return f"All {heads} heads of queries share one head of keys and values (multi-query attention)."
+    groups = [f"{first} to {first + shared - 1}" if shared > 2 else f"{first} and {first + 1}"
+              for first in range(0, heads, shared)]  # fmt: skip
+    shown = f"{'; '.join(groups[:MOST_GROUPS])}{' and so on' if len(groups) > MOST_GROUPS else ''}"
+    return (
+        f"{heads} heads of queries share {heads // shared} heads of keys and values, {shared} one each (grouped-query "
+        f"attention): heads {shown}."
+    )
+
+
+def _qkv_fact(walk: Walk) -> str:
+    """Say with which other heads this one shares its keys and values."""
+    shared = walk.layer.shared_by
+    if shared == 1:
+        return ""
+    first = walk.head // shared * shared
+    others = joined(str(head) for head in range(first, first + shared) if head != walk.head)
+    own = f"Here head {walk.head} has the keys and values of {'head' if shared == 2 else 'heads'} {others} too."
+    return f"{own} {shared_keys(walk.layer)}"
+
+
 QKV: Step[Walk] = Step(
     name="qkv",
     title="Q, K, V",
     formula=lambda walk: Box(projection_formula(walk)),
     notice=lambda walk: _QKV_NOTICE[projection_kind(walk)],
+    fact=_qkv_fact,
     code=_qkv_code,
     picture=_qkv_picture,
     weights=tuple(f"{letter}_{name}" for letter in "WUb" for name in matrices.QKV),

@@ -39,6 +39,8 @@ class Projection(ShortRepr):
     kind: ProjectionKind
     weight: Tensor | None = None
     bias: Tensor | None = None
+    repeats: int = 1
+    """How many heads after one another have the same map: query heads that share a key, or a value"""
 
     @classmethod
     def of_heads(cls, linear: LinearMap, heads: int, head_size: int) -> Projection:
@@ -52,7 +54,7 @@ class Projection(ShortRepr):
         if repeats > 1:
             per_head = per_head.repeat_interleave(repeats, dim=0)
             biases = None if biases is None else biases.repeat_interleave(repeats, dim=0)
-        return cls("linear", per_head, biases)
+        return cls("linear", per_head, biases, repeats)
 
     def at(self, heads: Sequence[int]) -> Projection:
         """Return the projection of some heads."""
@@ -128,6 +130,11 @@ class LayerTrace(ShortRepr):
     def head_size(self) -> int:
         """The head width, D."""
         return self.query.shape[-1]
+
+    @property
+    def shared_by(self) -> int:
+        """How many query heads share each head of keys and values, if that is known; else 1."""
+        return 1 if self.projections is None else self.projections["key"].repeats
 
     def projected(self, name: Operand, heads: Sequence[int] | None = None) -> Tensor:
         """Return the queries or keys of these heads, by default of all, as their projection gives them, (h, T, D).
