@@ -327,7 +327,8 @@ def _normed_picture(walk: Walk) -> Picture | None:
     rows, operations = [], {}
     for name, norm in walk.layer.norms.items():
         result = f"normed_{name}"
-        rows.append((panel(name, _QKV_TITLES[name], bar=True), panel(result, _NORMED_TITLES[name], bar=True)))
+        before = panel(name, _QKV_TITLES[name], limit=("query", "key"))
+        rows.append((before, panel(result, _NORMED_TITLES[name], limit=matrices.NORMED, bar=not rows)))
         weight, bias = f"gamma_{name}", None if norm.bias is None else f"beta_{name}"
         if norm.kind == "layer":
             operations[result] = Operation("norm", (name,), weight=weight, bias=bias, eps=norm.eps, over="token")
@@ -408,14 +409,16 @@ def _rotated_picture(walk: Walk) -> Picture | None:
     if rotation is None:
         return None
     rows, operations = [], {}
+    turned = [matrices.before_rotation(walk.layer, name) for name in _TURNED_TITLES]
+    limit = (*turned, *matrices.ROTATED)
     for name, title in _TURNED_TITLES.items():
         before = matrices.before_rotation(walk.layer, name)
-        result, limit = f"rotated_{name}", (before, f"rotated_{name}")
+        result = f"rotated_{name}"
         rows.append(
             (
                 panel(before, (_NORMED_TITLES if walk.layer.norms else _QKV_TITLES)[name], limit=limit),
                 panel(f"{name}_angles", "θ", limit=math.pi),
-                panel(result, title, limit=limit, bar=True),
+                panel(result, title, limit=limit, bar=not rows),
             )
         )
         operations[result] = Operation("rotation", (before,), cos="cos", sin="sin", pairing=rotation.pairing)

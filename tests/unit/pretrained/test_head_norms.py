@@ -16,7 +16,9 @@ from torch import Tensor, nn
 from attnviz.document import document_of_layer, read, write
 from attnviz.export.code import cells as code
 from attnviz.export.code.pretrained import pretrained_inputs, unknown_of
+from attnviz.export.files.formats import FORMATS
 from attnviz.export.numbers import collect
+from attnviz.export.sheets import sheets
 from attnviz.formulas import mathml
 from attnviz.measures.mistakes.computed import attended
 from attnviz.measures.recomputed import rows_from_past
@@ -212,3 +214,14 @@ def test_norms_that_do_not_give_what_attention_received_are_not_shown() -> None:
     trace = open_model(model, tokenizer()).trace(TEXT)
     assert not trace.layer(0).norms and trace.layer(0).unavailable == {"projections": NOT_LINEAR}
     assert trace.layer(1).norms
+
+
+def test_every_slide_can_be_written_in_every_format() -> None:
+    """Also in TikZ, which is ASCII: θ and γ have commands of LaTeX."""
+    walk = open_model(drawn("qwen3"), tokenizer()).trace(TEXT).walk(1, 2)
+    pages = sheets(walk)
+    assert [page.step for page in pages] == list(WALK)
+    for name, kind in FORMATS.items():
+        assert kind.write(pages), name
+    written = FORMATS["tikz"].write(pages).decode("ascii")
+    assert written.count(r"\theta") > 10 and r"\operatorname{RMSNorm}" in written
