@@ -35,7 +35,7 @@ from attnviz.formulas.tree import (
 )
 from attnviz.formulas.tree import Text as Words
 from attnviz.measures.summary import choose_measures
-from attnviz.steps import ATTENTION, TOKENS
+from attnviz.steps import ATTENTION, TOKENS, WALK
 from attnviz.steps.averages import WAYS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
