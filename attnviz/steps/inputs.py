@@ -324,7 +324,8 @@ def _normed_code(walk: Walk) -> str:
 
 
 def _normed_picture(walk: Walk) -> Picture | None:
-    rows, operations = [], {}
+    rows: list[tuple[PanelSpec, ...]] = []
+    operations: dict[str, Operation] = {}
     for name, norm in walk.layer.norms.items():
         result = f"normed_{name}"
         before = panel(name, _QKV_TITLES[name], limit=("query", "key"))
@@ -339,7 +340,8 @@ def _normed_picture(walk: Walk) -> Picture | None:
 
 
 def _normed_fact(walk: Walk) -> str:
-    if not walk.layer.norms:
+    norms = walk.layer.norms
+    if not norms or norms["query"].is_joint:  # which would need the numbers of all heads for each of them
         return ""
     before, after = (matrices.matrix(walk, name).norm(dim=-1) for name in ("query", "normed_query"))
     low, high, new_low, new_high = (number(float(x)) for of in (before, after) for x in (of.min(), of.max()))
@@ -408,7 +410,8 @@ def _rotated_picture(walk: Walk) -> Picture | None:
     rotation = walk.layer.rotation
     if rotation is None:
         return None
-    rows, operations = [], {}
+    rows: list[tuple[PanelSpec, ...]] = []
+    operations: dict[str, Operation] = {}
     turned = [matrices.before_rotation(walk.layer, name) for name in _TURNED_TITLES]
     limit = (*turned, *matrices.ROTATED)
     for name, title in _TURNED_TITLES.items():

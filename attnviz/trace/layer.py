@@ -151,7 +151,12 @@ class LayerTrace(ShortRepr):
     def normed(self, name: Operand, heads: Sequence[int] | None = None) -> Tensor:
         """Return the queries or keys of these heads, by default of all, after their norm, if any, (h, T, D)."""
         norm = self.norms.get(name)
-        return self.projected(name, heads) if norm is None else norm.apply(self.projected(name), heads)
+        if norm is None:
+            return self.projected(name, heads)
+        if norm.is_joint:
+            of_all = norm.apply(self.projected(name))
+            return of_all if heads is None else of_all[list(heads)]
+        return (norm if heads is None else norm.at(heads)).apply(self.projected(name, heads))
 
     def operands_of(self, x: Tensor, context: Tensor) -> dict[Operand, Tensor]:
         """Return queries of x, (n, C), and keys of a context, as the scores get them: after norms and rotation.
