@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from attnviz.annotated_text import annotated
-from attnviz.formatting import counted, number
+from attnviz.formatting import counted, joined, number
 from attnviz.formulas.tree import (
     Box,
     Call,
@@ -185,6 +185,8 @@ def _qkv_title(walk: Walk, source: str) -> str:
     return "norm of X" if source == "input_norm" else input_title(walk)
 
 
+MOST_GROUPS = 4
+"""The most groups of heads that share keys and are listed"""
 _QKV_TITLES = {"query": "Q query", "key": "K key", "value": "V value"}
 
 
@@ -239,11 +241,39 @@ def _position_mixing(results: list[PanelSpec], widths: tuple[float, float]) -> P
     return picture(grid, widths, (1, 1, 1, 1), products, "U · X")
 
 
+def shared_keys(layer: LayerTrace) -> str:
+    """Say which query heads share a head of keys and values (Ainslie et al. 2023); "" if each has its own."""
+    shared, heads = layer.shared_by, layer.heads
+    if shared == 1:
+        return ""
+    if shared == heads:
+        return f"All {heads} heads of queries share one head of keys and values (multi-query attention)."
+    groups = [f"{first} to {first + shared - 1}" if shared > 2 else f"{first} and {first + 1}"
+              for first in range(0, heads, shared)]  # fmt: skip
+    shown = f"{'; '.join(groups[:MOST_GROUPS])}{' and so on' if len(groups) > MOST_GROUPS else ''}"
+    return (
+        f"{heads} heads of queries share {heads // shared} heads of keys and values, {shared} one each (grouped-query "
+        f"attention): heads {shown}."
+    )
+
+
+def _qkv_fact(walk: Walk) -> str:
+    """Say with which other heads this one shares its keys and values."""
+    shared = walk.layer.shared_by
+    if shared == 1:
+        return ""
+    first = walk.head // shared * shared
+    others = joined(str(head) for head in range(first, first + shared) if head != walk.head)
+    own = f"Here head {walk.head} has the keys and values of {'head' if shared == 2 else 'heads'} {others} too."
+    return f"{own} {shared_keys(walk.layer)}"
+
+
 QKV: Step[Walk] = Step(
     name="qkv",
     title="Q, K, V",
     formula=lambda walk: Box(projection_formula(walk)),
     notice=lambda walk: _QKV_NOTICE[projection_kind(walk)],
+    fact=_qkv_fact,
     code=_qkv_code,
     picture=_qkv_picture,
     weights=tuple(f"{letter}_{name}" for letter in "WUb" for name in matrices.QKV),
@@ -298,10 +328,12 @@ def _normed_code(walk: Walk) -> str:
 
 
 def _normed_picture(walk: Walk) -> Picture | None:
-    rows, operations = [], {}
+    rows: list[tuple[PanelSpec, ...]] = []
+    operations: dict[str, Operation] = {}
     for name, norm in walk.layer.norms.items():
         result = f"normed_{name}"
-        rows.append((panel(name, _QKV_TITLES[name], bar=True), panel(result, _NORMED_TITLES[name], bar=True)))
+        before = panel(name, _QKV_TITLES[name], limit=("query", "key"))
+        rows.append((before, panel(result, _NORMED_TITLES[name], limit=matrices.NORMED, bar=not rows)))
         weight, bias = f"gamma_{name}", None if norm.bias is None else f"beta_{name}"
         if norm.kind == "layer":
             operations[result] = Operation("norm", (name,), weight=weight, bias=bias, eps=norm.eps, over="token")
@@ -312,7 +344,8 @@ def _normed_picture(walk: Walk) -> Picture | None:
 
 
 def _normed_fact(walk: Walk) -> str:
-    if not walk.layer.norms:
+    norms = walk.layer.norms
+    if not norms or norms["query"].is_joint:  # which would need the numbers of all heads for each of them
         return ""
     before, after = (matrices.matrix(walk, name).norm(dim=-1) for name in ("query", "normed_query"))
     low, high, new_low, new_high = (number(float(x)) for of in (before, after) for x in (of.min(), of.max()))
@@ -381,15 +414,18 @@ def _rotated_picture(walk: Walk) -> Picture | None:
     rotation = walk.layer.rotation
     if rotation is None:
         return None
-    rows, operations = [], {}
+    rows: list[tuple[PanelSpec, ...]] = []
+    operations: dict[str, Operation] = {}
+    turned = [matrices.before_rotation(walk.layer, name) for name in _TURNED_TITLES]
+    limit = (*turned, *matrices.ROTATED)
     for name, title in _TURNED_TITLES.items():
         before = matrices.before_rotation(walk.layer, name)
-        result, limit = f"rotated_{name}", (before, f"rotated_{name}")
+        result = f"rotated_{name}"
         rows.append(
             (
                 panel(before, (_NORMED_TITLES if walk.layer.norms else _QKV_TITLES)[name], limit=limit),
                 panel(f"{name}_angles", "θ", limit=math.pi),
-                panel(result, title, limit=limit, bar=True),
+                panel(result, title, limit=limit, bar=not rows),
             )
         )
         operations[result] = Operation("rotation", (before,), cos="cos", sin="sin", pairing=rotation.pairing)

@@ -6,7 +6,7 @@ Shapes: H heads, T positions, D head width.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import torch
@@ -36,13 +36,16 @@ class HeadNorm(ShortRepr):
     def _summary(self) -> Iterator[str]:
         yield from (self.kind, f"{len(self.weight)} heads", "over all heads" if self.is_joint else "over each head")
 
-    def apply(self, x: Tensor, heads: Sequence[int] | None = None) -> Tensor:
-        """Normalise (H, T, D); returns these heads, by default all. `x` is of all heads."""
-        chosen = slice(None) if heads is None else list(heads)
+    def at(self, heads: Sequence[int]) -> HeadNorm:
+        """Return the norm of some heads, of which each has its own."""
+        bias = None if self.bias is None else self.bias[list(heads)]
+        return replace(self, weight=self.weight[list(heads)], bias=bias)
+
+    def apply(self, x: Tensor) -> Tensor:
+        """Normalise (H, T, D)."""
         centred = x - x.mean(-1, keepdim=True) if self.kind == "layer" else x
-        normed = centred[chosen] / (self.root(centred) if self.is_joint else self.root(centred[chosen]))
-        normed = normed * self.weight[chosen][:, None]
-        return normed if self.bias is None else normed + self.bias[chosen][:, None]
+        normed = centred / self.root(centred) * self.weight[:, None]
+        return normed if self.bias is None else normed + self.bias[:, None]
 
     def root(self, x: Tensor) -> Tensor:
         """Return √(mean of x² + eps) of (H, T, D): (H, T, 1), or (1, T, 1) if it is that of all heads together.

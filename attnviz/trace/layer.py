@@ -39,6 +39,8 @@ class Projection(ShortRepr):
     kind: ProjectionKind
     weight: Tensor | None = None
     bias: Tensor | None = None
+    repeats: int = 1
+    """How many heads after one another have the same map: query heads that share a key, or a value"""
 
     @classmethod
     def of_heads(cls, linear: LinearMap, heads: int, head_size: int) -> Projection:
@@ -52,7 +54,7 @@ class Projection(ShortRepr):
         if repeats > 1:
             per_head = per_head.repeat_interleave(repeats, dim=0)
             biases = None if biases is None else biases.repeat_interleave(repeats, dim=0)
-        return cls("linear", per_head, biases)
+        return cls("linear", per_head, biases, repeats)
 
     def at(self, heads: Sequence[int]) -> Projection:
         """Return the projection of some heads."""
@@ -137,6 +139,11 @@ class LayerTrace(ShortRepr):
         """The head width, D."""
         return self.query.shape[-1]
 
+    @property
+    def shared_by(self) -> int:
+        """How many query heads share each head of keys and values, if that is known; else 1."""
+        return 1 if self.projections is None else self.projections["key"].repeats
+
     def projected(self, name: Operand, heads: Sequence[int] | None = None) -> Tensor:
         """Return the queries or keys of these heads, by default of all, as their projection gives them, (h, T, D).
 
@@ -152,7 +159,12 @@ class LayerTrace(ShortRepr):
     def normed(self, name: Operand, heads: Sequence[int] | None = None) -> Tensor:
         """Return the queries or keys of these heads, by default of all, after their norm, if any, (h, T, D)."""
         norm = self.norms.get(name)
-        return self.projected(name, heads) if norm is None else norm.apply(self.projected(name), heads)
+        if norm is None:
+            return self.projected(name, heads)
+        if norm.is_joint:
+            of_all = norm.apply(self.projected(name))
+            return of_all if heads is None else of_all[list(heads)]
+        return (norm if heads is None else norm.at(heads)).apply(self.projected(name, heads))
 
     def operands_of(self, x: Tensor, context: Tensor) -> dict[Operand, Tensor]:
         """Return queries of x, (n, C), and keys of a context, as the scores get them: after norms and rotation.

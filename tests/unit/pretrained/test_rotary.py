@@ -16,11 +16,13 @@ from torch import Tensor, nn
 
 from attnviz.export.code import cells as code
 from attnviz.export.code.pretrained import pretrained_inputs, unknown_of
+from attnviz.measures.cost import cost
 from attnviz.pretrained import load, open_model
 from attnviz.pretrained.attention_interface import with_eager_attention
 from attnviz.pretrained.rotary import LAYOUTS, RotaryLayout, find_rotary
 from attnviz.pretrained.transformers_model import NOT_LINEAR, TransformersModel
 from attnviz.steps import WALK, names_at, steps_of, walk_names_at
+from attnviz.steps.inputs import shared_keys
 from attnviz.trace.matrices import find_matrix, matrix
 from attnviz.trace.model import Place
 from tests.unit.families import BERT
@@ -266,3 +268,51 @@ def test_tables_that_fit_no_layout_are_not_used() -> None:
     assert once == RotaryLayout("halves", "once") and once in LAYOUTS
     odd = torch.ones(5, 3), torch.zeros(5, 3)
     assert find_rotary(odd, 4, lambda _: True) is None
+
+
+def sharing(heads: int, keys: int) -> TransformersModel:
+    """Open a tiny Llama with this many heads of queries, and of keys."""
+    torch.manual_seed(0)
+    config = tf.LlamaConfig(
+        **{**SIZES, "hidden_size": 8 * heads, "num_attention_heads": heads}, num_key_value_heads=keys
+    )
+    return open_model(tf.LlamaModel(config), tokenizer())
+
+
+@pytest.mark.parametrize(
+    ("heads", "keys", "said"),
+    [
+        (4, 4, ""),
+        (4, 1, "All 4 heads of queries share one head of keys and values (multi-query attention)."),
+        (4, 2, "0 and 1; 2 and 3"),
+        (12, 2, "0 to 5; 6 to 11"),
+        (10, 5, "0 and 1; 2 and 3; 4 and 5; 6 and 7 and so on"),
+    ],
+)
+def test_which_heads_share_keys_and_values_is_said(heads: int, keys: int, said: str) -> None:
+    if 1 < keys < heads:
+        counts = f"{heads} heads of queries share {keys} heads of keys and values, {heads // keys} one each"
+        said = f"{counts} (grouped-query attention): heads {said}."
+    trace = sharing(heads, keys).trace(TEXT)
+    layer = trace.layer(1)
+    assert shared_keys(layer) == said
+    assert layer.shared_by == heads // keys
+    for head in range(heads):  # it is so
+        first = head // layer.shared_by * layer.shared_by
+        assert torch.equal(layer.key[head], layer.key[first]) and torch.equal(layer.value[head], layer.value[first])
+        assert first == 0 or not torch.equal(layer.key[head], layer.key[first - 1])
+    fact = WALK["qkv"].fact(trace.walk(1, heads - 1))
+    assert fact.endswith(said) and bool(fact) == (keys < heads)
+    if (heads, keys) == (4, 2):
+        assert fact.startswith("Here head 3 has the keys and values of head 2 too. 4 heads")
+    if (heads, keys) == (4, 1):
+        assert fact.startswith("Here head 3 has the keys and values of heads 0, 1 and 2 too. All 4")
+
+
+def test_the_cost_counts_shared_maps_once() -> None:
+    """Keys and values have a quarter of the columns of the queries; the scores need as many multiplications."""
+    parts = {keys: {part.name: part.multiplications for part in cost(sharing(4, keys).description.sizes, 10)}  # type: ignore[arg-type]
+             for keys in (4, 1)}  # fmt: skip
+    maps = 2 * 10 * 32 * 32  # layers, tokens, C, H · D
+    assert parts[4]["Q, K, V"] == 3 * maps and parts[1]["Q, K, V"] == maps + 2 * maps // 4
+    assert parts[4]["scores"] == parts[1]["scores"]
