@@ -119,6 +119,8 @@ def write_header(header: Header) -> str:
     written = _fields(header)
     if header.key == header.query:
         written["key"] = None
+    if header.cap is None:
+        del written["cap"]
     written["steps"] = [
         {**_fields(step), **{name: said_to_json(getattr(step, name)) for name in SAID}} for step in header.steps
     ]

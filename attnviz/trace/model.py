@@ -23,6 +23,9 @@ Kind = Literal["encoder", "decoder", "cross"]
 ProjectionKind = Literal["identity", "linear", "positions"]
 """How query, key and value are computed from X: X itself, X · W, or U · X, which mixes positions"""
 
+Pairing = Literal["halves", "neighbours"]
+"""Which two dimensions rotary positions turn together: see `attnviz.trace.rotation.Rotation`"""
+
 Activation = Literal["relu", "gelu", "gelu_tanh"]
 """relu: max(0, x), as in the paper. gelu: x · Φ(x), as in BERT (Hendrycks and Gimpel 2016). gelu_tanh: the same paper's
 approximation, 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))), as in GPT-2, where transformers calls it gelu_new."""
@@ -132,6 +135,10 @@ class Description(ShortRepr):
     """D of each layer in `numbers`; if empty, `head_size` for all"""
     depths: dict[Kind, int] = field(default_factory=dict)
     """Number of layers, with attention or without, by kind of attention; if empty, that in `layers`"""
+    steps_in: dict[str, dict[Kind, tuple[int, ...]]] = field(default_factory=dict)
+    """The steps that not every attention has -> the numbers of the layers that have them, by kind of attention"""
+    has_sinks: bool = False
+    """Whether heads of some layers have a sink"""
     is_checked: bool = True
     """Whether tests compare its numbers with those of another implementation. If not, each trace is compared with the
     model's own attention, and fails with `attnviz.pretrained.ModelError` if the two differ"""

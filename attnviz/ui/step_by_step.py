@@ -24,15 +24,16 @@ from attnviz.pretrained import BUILT_IN
 from attnviz.runtime.arrays import array_store
 from attnviz.sources import TRAINED
 from attnviz.sources.shown import ShownHead
+from attnviz.steps import STEPS, walk_names_at
 from attnviz.tokens import NO_ID
 from attnviz.tokens.value import label_of
-from attnviz.trace.model import places
+from attnviz.trace.model import Place, places
 from attnviz.ui import shell, state
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import DESCRIBED, RESOURCES, SavedView, shown_with, view_of
 from attnviz.ui.tokens.chips import numbered
 from attnviz.ui.tokens.choices import char_vocab
-from attnviz.ui.walk import Checks, Shipped, address_of, document_of_walk, mount_walk, offer_documents
+from attnviz.ui.walk import Checks, Shipped, address_of, check_step, document_of_walk, mount_walk, offer_documents
 from attnviz.ui.widgets import palette, plot
 
 if TYPE_CHECKING:
@@ -54,6 +55,9 @@ def show_walk(here: ShownHead) -> None:
         attnviz.tokens.NoTokensError: the text has no tokens.
     """
     state.check_run()
+    if state.get("step") not in STEPS:  # only some layers have it; for the others, the model need not be open
+        place = Place(here.kind, here.layer)
+        check_step("step", walk_names_at(here.model.description, place), "This layer", here.kind)
     queries, keys = here.axes()
     shell.token_notes(queries)
     state.keep_pin(queries.labels, keys.labels)

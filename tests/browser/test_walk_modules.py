@@ -783,7 +783,7 @@ def test_the_shares_of_a_row_are_written_out_as_torchs_softmax(run: Run) -> None
     }
     given = {
         name: {
-            "scores": (2 * before).tolist(), "scaled": before.tolist(), "shift": shift,
+            "scores": (2 * before).tolist(), "scaled": before.tolist(), "capped": before.tolist(), "shift": shift,
             "masked": [x if x > hidden else None for x in masked.tolist()],
             "exponentials": (masked - shift).exp().tolist(), "weights": masked.softmax(0).tolist(),
             "sum": float((masked - shift).exp().sum()),
@@ -799,7 +799,7 @@ def test_the_shares_of_a_row_are_written_out_as_torchs_softmax(run: Run) -> None
           x ?? -Infinity)]));
         const room = document.createElement("div");
         let opened = 0;
-        write(room, m.writtenOut({ document: { header } }, { ...arrays, shift, sum }, () => (opened += 1)));
+        write(room, m.writtenOut({ document: { header } }, { ...arrays, shift, sum, sink: null }, () => (opened += 1)));
         room.querySelector("button").click();
         const rows = [...room.querySelectorAll("tr")];
         const lines = rows.map((line) => [...line.children].map((cell) => cell.textContent));

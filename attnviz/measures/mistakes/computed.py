@@ -141,8 +141,11 @@ def attended(layer: LayerTrace, queries: Tensor, keys: Tensor, mask: Tensor | No
         NotKnownError: the projections are not known for this model.
     """
     maps = known(layer.projections, "how it makes queries, keys and values")
-    inputs = {"query": queries, "key": keys, "value": keys}
-    return attend(*(maps[name].apply(x)[0] for name, x in inputs.items()), mask=mask, scale=layer.scale)
+    query, key = (operand[0] for operand in layer.operands_of(queries, keys).values())
+    has_sink = layer.sinks is not None and layer.sinks.shape[1] == 1  # scores that depend on the query are not known
+    sinks = layer.sinks[0] if layer.sinks is not None and has_sink else None
+    value = maps["value"].apply(keys)[0]
+    return attend(query, key, value, mask=mask, scale=layer.scale, cap=layer.cap, sinks=sinks)
 
 
 def leak(compute: Callable[[Tensor], Tensor], x: Tensor) -> Value:

@@ -28,6 +28,7 @@ from attnviz.pretrained import ModelError
 from attnviz.runtime.arrays import NotOfferedError, array_store
 from attnviz.sources.models import source_of
 from attnviz.sources.shown import ShownHead
+from attnviz.steps.inputs import shared_keys
 from attnviz.tokens import NoTokensError
 from attnviz.trace.model import Kind
 from attnviz.trace.trace import Trace
@@ -156,7 +157,7 @@ def show_heads(here: ShownHead) -> None:
         if corpora and not state.get("lecture"):
             heads_state.choose_corpus(corpora)
         if file is None or not is_over_corpus:
-            _say_what_labels_are(here, file, survey)
+            _say_what_labels_are(here, file, survey, shared_keys(trace.layers[kind][0]))
         _way_to_steps(here)
     if file is not None and is_over_corpus:
         from attnviz.ui.heads.corpus import show_corpus  # reading statistics takes a second the first time
@@ -179,12 +180,12 @@ def show_heads(here: ShownHead) -> None:
         st.markdown(CARE)
 
 
-def _say_what_labels_are(here: ShownHead, file: Path | None, survey: Survey) -> None:
-    """Show the caution, and on which share of a corpus the labels of the current head hold."""
+def _say_what_labels_are(here: ShownHead, file: Path | None, survey: Survey, shared: str) -> None:
+    """Show the caution, on which share of a corpus the labels of the current head hold, and which heads share keys."""
     layer, head = heads_state.current()
     said = heads_state.corpus_shares_of_labels(here, file, survey, layer, head) if head != ROLLOUT else ""
     with st.container(key="heads_caution", width="content"):
-        st.caption(f"{CAUTION}  \n{said}" if said else CAUTION)
+        st.caption("  \n".join(filter(None, (CAUTION, said, shared))))
 
 
 def _way_to_steps(here: ShownHead) -> None:

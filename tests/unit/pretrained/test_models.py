@@ -144,7 +144,10 @@ def test_projections_give_query_key_and_value_or_say_why_not(family: tuple[str, 
         assert layer.query_input is not None
         assert layer.key_input is not None
         for what, x in (("query", layer.query_input), ("key", layer.key_input), ("value", layer.key_input)):
-            torch.testing.assert_close(layer.projections[what].apply(x), getattr(layer, what), rtol=1e-5, atol=1e-5)
+            projected = layer.projections[what].apply(x)
+            expected = projected if what == "value" else layer.turned(projected)
+            torch.testing.assert_close(expected, getattr(layer, what), rtol=1e-5, atol=1e-5)
+        assert (layer.rotation is not None) == (name == "llama")
 
 
 def test_a_decoder_hides_the_future_and_says_so_with_minus_infinity(tmp_path: Path) -> None:

@@ -118,6 +118,7 @@ export const AXIS_TITLES = {
   hidden: "neuron",
   vocabulary: "token of the vocabulary",
   dim: "head width D",
+  pair: "pair",
   concat: "heads side by side, H·D",
   layer: "layer",
   head: "head",

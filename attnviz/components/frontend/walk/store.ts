@@ -7,6 +7,9 @@ const FIRST: WalkValues = {
   ...{ predict: false, stretch: "0", limit: null, focus: "", dim: false, why: false, play: false, blank_at: null },
 };
 
+/** The steps before those that not every layer has, which stand in for them. */
+const BEFORE: Record<string, string> = { normed: "qkv", rotated: "qkv" };
+
 /** called with the names of what is new; "document" is one */
 export type Listener = (changed: Set<string>) => void;
 
@@ -35,7 +38,8 @@ export class Store {
     const { heads, steps, query, key } = this.document.header;
     const inside = (at: number | null, labels: string[]) =>
       at !== null && Number.isInteger(at) && at >= 0 && at < labels.length ? at : null;
-    const step = steps.find(({ name }) => name === values.step) ?? steps[0];
+    const known = (wanted: string) => steps.find(({ name }) => name === wanted);
+    const step = known(values.step) ?? known(BEFORE[values.step]) ?? steps[0];
     return {
       ...values,
       head: heads.includes(values.head) ? values.head : heads[0],
