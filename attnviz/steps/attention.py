@@ -504,7 +504,7 @@ def _weights_picture(walk: Walk) -> Picture:
     if walk.layer.sinks is None:
         return picture(((masked, weights, row_sum),), (8, 8 if few else 16, 1.4))
     limit = (*(_MASKED_AND_NOT if walk.layer.cap is None else _MASKED_AND_CAPPED), "sinks")
-    score, share = panel("sinks", "z", limit=limit), panel("sink", "sink", limit=1.0, scale="weights")
+    score, share = panel("sinks", "z", limit=limit), panel("sink", "to z", limit=1.0, scale="weights")
     row = replace(masked, limit=limit), score, weights, share, row_sum
     return picture((row,), (8, 1.4, 8 if few else 16, 1.4, 1.4))
 
