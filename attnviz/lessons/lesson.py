@@ -37,7 +37,7 @@ WALKED: Mapping[str, Mapping[str, Any]] = {"step_by_step": WALK, "transformer": 
 
 COVERED = (*WALKED, "train")
 """The pages with a row to guess"""
-FEW = 12
+FEW = 13
 """A message lists up to this many steps"""
 # BaseLoader creates only strings, lists and mappings: no tag builds an object, and `scale: off` stays a string, where
 # safe_load would return False.
