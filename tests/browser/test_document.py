@@ -21,6 +21,7 @@ from attnviz.document import Document, Header, document_of, document_of_layer, w
 from attnviz.document.files import SAID, said_to_json
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.head_norm import HeadNorm
+from attnviz.trace.matrices import find_matrix
 from tests.browser.modules import BASE64, BYTES, CORE, Run
 from tests.documents import NOT_MATHML, changed, document, of_both, random_document, unsafe
 from tests.loaded import built_in_model
@@ -150,6 +151,26 @@ def test_scores_are_of_turned_queries_and_keys(run: Run) -> None:
     for given, ours in derived(run, texts):
         compare(ours, torchs(given, torch.float64))
         assert not np.allclose(given.arrays["query/0"], given.arrays["rotated_query/0"])
+
+
+def test_a_soft_cap_and_a_sink_come_after_turned_queries_and_keys(run: Run) -> None:
+    config = ToyConfig(positions="rotary", cap=1.5, sink=0.5, window=3, causal=True, scale="off")
+    walk = run_block(range(9), config).walk(0, 1)
+    body = f"""
+      {BYTES} {BASE64}
+      const {{ read }} = await import("{CORE}/document.ts");
+      const matrices = m.matricesOf(read(bytes(given)), 1);
+      const names = ["scores", "scaled", "capped", "masked", "weights", "sink", "row_sum", "head_outputs"];
+      return Object.fromEntries(names.map((name) => [name, base64(matrices.get(name))]));
+    """
+    computed = run("walk/matrices.ts", body, b64encode(write(document_of_layer(walk))).decode())
+    assert not np.allclose(walk.layer.projected("query"), walk.layer.query)
+    for name, encoded in computed.items():
+        ours, theirs = array(encoded), find_matrix(walk, name)
+        assert theirs is not None
+        hidden = walk.steps.hidden if name in ("masked", "weights") else torch.zeros_like(theirs, dtype=torch.bool)
+        assert bool(np.isnan(ours[hidden.numpy()]).all()), name
+        np.testing.assert_allclose(ours[~hidden.numpy()], theirs[~hidden], rtol=1e-5, atol=1e-5, err_msg=name)
 
 
 def test_scores_are_of_normed_queries_and_keys_where_nothing_turns_them(run: Run) -> None:

@@ -56,6 +56,7 @@ MORE = {
         f"/?{CAT}&step=weights&cap=1.5&sink=-0.25&q=1",
         f"/?{CAT}&step=capped&cap=0&sink=1e9&window=0",
         f"/?{CAT}&step=masked&mask=causal&window=3&q=4&k=0",
+        f"/?{CAT}&step=capped&positions=rotary&cap=1.5&sink=0.5&mask=causal&window=3&q=4&k=3",
         f"/?{CAT}&recompute=loop&q=3&k=1",
         f"/?{CAT}&recompute=past&mask=causal&lecture=1",
         f"/?{CAT}&step=qkv&model_width=40&projection_bias=1",

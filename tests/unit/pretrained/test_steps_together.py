@@ -157,7 +157,6 @@ def test_the_lines_of_pytorch_give_its_numbers(opened: Opened) -> None:
             "torch": torch,
             "math": math,
             "embeddings": layer.query_input,
-            "mask": layer.mask.cells,
         }
         space |= {"cos": layer.rotation.cos, "sin": layer.rotation.sin, "sinks": find_matrix(walk, "sinks")}
         space["mask"] = layer.mask_of(1).cells
