@@ -47,6 +47,7 @@ def today() -> dict[int, Sequence[str]]:
         np.testing.assert_allclose(of_distance, of_distance[0], rtol=1e-5, atol=1e-5)
     first, _ = operands(positions="none")
     assert turned(first)[0].tolist() == first[0].tolist()
+    assert (turned(first)[3, :2] * first[3, :2].numpy() < 0).all()
 
     query, key = operands()
     scaled = query @ key.T / sqrt(query.shape[1])
@@ -65,7 +66,6 @@ def today() -> dict[int, Sequence[str]]:
     assert sink(3)[9] > 0.5
     return {
         1: [signless(added[i, i + 1]) for i in (0, 3, 6)],
-        2: [signless(first[1, 0]), signless(turned(first)[1, 0])],
         3: [signless(rotary[i, i + 1]) for i in (0, 3, 6)],
         4: [signless(rotary[1, 0])],
         5: [signless(window[7, k]) for k in (5, 6, 7)],
