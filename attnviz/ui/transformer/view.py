@@ -219,7 +219,7 @@ def diagram(here: ShownPart, tokens: tuple[Tokens, Tokens | None], positions: st
         ],
         "norm_first": bool(description.norm_first),
         "width": description.width,
-        "vocabulary": (description.outputs or len(ids)) if description.shows_logits else None,
+        "vocabulary": (description.outputs or description.vocabulary or len(ids)) if description.shows_logits else None,
         "tokens": labels,
         "positions": positions,
         "final_norm": description.final_norm,
