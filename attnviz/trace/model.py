@@ -113,6 +113,8 @@ class Description(ShortRepr):
     """Whether its traces have a `vocabulary`, so that logits are among the steps"""
     head_transform: bool = False
     """Whether its language head transforms the last hidden state before it maps it to the logits, as BERT's does"""
+    head_note: str = ""
+    """Where its language head comes from and how little it knows, as a sentence; "" if it came with the model"""
     mask_piece: str | None = None
     """How a text is written in which a word is hidden, such as "[MASK]"; None if the tokenizer has no token for that"""
     feed_forward: int | None = None
@@ -158,6 +160,11 @@ class Description(ShortRepr):
     def guesses_hidden_words(self) -> bool:
         """Whether the model has learned to name a hidden word from the words on both sides."""
         return self.mask_piece is not None and self.shows_logits and tuple(self.layers) == ("encoder",)
+
+    @property
+    def guesses_well(self) -> bool:
+        """Whether it came with the language head by which it guesses hidden words."""
+        return self.guesses_hidden_words and not self.head_note
 
     @property
     def heads_and_sizes(self) -> str:

@@ -7,7 +7,7 @@ The document of the opening view ships with the app, so that it is available bef
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -16,7 +16,6 @@ import numpy as np
 import streamlit as st
 
 from attnviz import files, trained
-from attnviz.bert.head_card import own_head_in_short
 from attnviz.formatting import nonzero, number
 from attnviz.links.link import read_link, write_link
 from attnviz.links.pages import OPENING, PAGES
@@ -76,9 +75,9 @@ def show_walk(here: ShownHead) -> None:
         first=first,
         writes=_writing(here),
         answer=_way_to_answer(here),
-        caveat=own_head_in_short() if here.model.name == BUILT_IN and here.source.has_names else "",
-        hides=here.model.description.guesses_hidden_words,
-        hidden=None if here.hidden is None else {"row": here.hidden.row, "word": here.hidden.word},
+        caveat=here.model.description.head_note,
+        hides=here.model.description.guesses_well,
+        hidden=None if here.hidden is None else asdict(here.hidden),
     )
 
 

@@ -836,10 +836,11 @@ def test_the_shares_of_a_row_are_written_out_as_torchs_softmax(run: Run) -> None
 
 GUESSES = """
   const { write } = await import("/frontend/core/template.ts");
-  const lines = (header, row, word) => {
+  const lines = (header, row, hidden) => {
     const room = document.createElement("div");
-    write(room, m.guessesOf(header, row, word));
-    return [...room.querySelectorAll(".guesses")].map((line) => [...line.children].map((part) => part.textContent));
+    write(room, m.guessesOf(header, row, { hidden }));
+    return [...room.querySelectorAll(".guesses")].map((line) =>
+      line.children.length ? [...line.children].map((part) => part.textContent) : line.textContent);
   };
   const axis = (labels) =>
     ({ labels, covers: labels, places: labels.map(String), segments: labels.map(() => 0), text: labels.join("") });
@@ -849,21 +850,27 @@ GUESSES = """
 def test_the_guesses_are_listed_with_their_shares_and_the_true_token_is_marked(run: Run) -> None:
     body = """
       const masked = { attention: "encoder", query: axis(["she", "[MASK]", "a", "[MASK]"]),
-        guesses: [{ row: 1, labels: ["took", "Rode", "had"], shares: [0.41, 0.12, 0.0004] },
-          { row: 3, labels: ["bus", "cab"], shares: [0.0004, 0.0003] }] };
+        guesses: [{ row: 1, labels: ["took", "rode", "Rode"], shares: [0.41, 0.12, 0.01] },
+          { row: 3, labels: ["bus", "rode"], shares: [0.4, 0.3] }] };
       const one = { ...masked, guesses: masked.guesses.slice(0, 1) };
       const next = { attention: "decoder", query: axis(["R", "␣O"]),
         guesses: [0, 1].map((row) => ({ row, labels: ["O", "A"], shares: [0.9, 0.1] })) };
-      return [lines(one, 0, "rode"), lines(masked, 3, ""), lines(masked, 0, ""), lines(next, 0), lines(next, 1),
-        lines({ ...one, guesses: [] }, 0, "")];
+      const hidden = { row: 1, word: "Rode", label: "rode" };
+      const late = { attention: "decoder", query: axis(["a", "b", "a", "B"]),
+        guesses: [2, 3].map((row) => ({ row, labels: ["b", "B"], shares: [0.9, 0.1] })) };
+      return [lines(one, 0, hidden), lines(masked, 3), lines(masked, 0, hidden), lines(next, 0), lines(next, 1),
+        lines({ ...one, guesses: [] }, 0), lines(late, 1), lines(late, 2)];
     """
-    one, second, both, next_, last, none = run("walk/guesses.ts", GUESSES + body)
-    assert one == [["The model’s guesses for [MASK]:", "took 41 %", "Rode 12 % ✓"]]
-    assert second == [["The model’s guesses for [MASK] (position 3):", "bus 0.04 %"]]
+    one, second, both, next_, last, none, early, exact = run("walk/guesses.ts", GUESSES + body)
+    assert one == [["The model’s guesses for [MASK]:", "took 41 %", "rode 12 % ✓", "Rode 1 %"]]
+    assert second == [["The model’s guesses for [MASK] (position 3):", "bus 40 %", "rode 30 %"]]
+    assert [any("✓" in part for part in line) for line in both] == [True, False]
     assert [line[0] for line in both] == [f"The model’s guesses for [MASK] (position {row}):" for row in (1, 3)]
     assert next_ == [["The model’s guesses after “R”:", "O 90 % ✓", "A 10 %"]]
     assert last == [["The model’s guesses after “␣O”:", "O 90 %", "A 10 %"]]
     assert none == []
+    assert early == ["The model’s guesses are computed for the last 2 tokens of a long text."]
+    assert exact == [["The model’s guesses after “a”:", "b 90 %", "B 10 % ✓"]]
 
 
 WRITING = """

@@ -305,7 +305,7 @@ def test_a_bare_address_plays_from_the_first_view_and_stops_at_a_true_link(new_c
     page = new_context().new_page()
     page.goto(app_url)
     settled(page)
-    page.get_by_role("region", name="What this is").get_by_role("button", name="Play the walk").click()
+    page.get_by_role("group", name="What this is").get_by_role("button", name="Play the walk").click()
     bar = Bar(page)
     bar.title("Sentence")
     bar.root.get_by_role("button", name="Speed").click(click_count=2)

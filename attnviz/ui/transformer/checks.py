@@ -220,6 +220,8 @@ def show_lens(here: ShownPart) -> None:
             heatmap(shares, labels, lens.parts, palette(), across="", signed=False, limit=1.0, texts=names),
             "check_lens_rows",
         )
+    if here.model.description.head_note:
+        st.caption(plain(here.model.description.head_note))
     st.caption(
         "Raw: the head was trained for the last state alone, and earlier ones may lie in another basis (nostalgebraist "
         "2020, “interpreting GPT: the logit lens”). "
