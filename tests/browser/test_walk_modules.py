@@ -834,6 +834,28 @@ def test_the_shares_of_a_row_are_written_out_as_torchs_softmax(run: Run) -> None
     assert [head[-2] for head in heads] == ["exp(scaled)", "exp(masked)", "exp(scaled − 160.00)"]
 
 
+def test_a_row_that_gives_all_to_the_sink_is_said_without_a_quotient(run: Run) -> None:
+    """Its keys are hidden by a finite number, so no weight is above 0."""
+    body = """
+      const { write } = await import("/frontend/core/template.ts");
+      const { softmax } = await import("/frontend/core/attention.ts");
+      const labels = ["a", "b"];
+      const axis = { labels, covers: labels, places: labels, segments: [0, 0] };
+      const document_ = { header: { scale: 1, scale_label: "off", query: axis, key: axis } };
+      const cells = Float64Array.from([-1e10, -1e10]);
+      const row = { ...softmax(cells, 0), scores: cells, scaled: cells, capped: cells, masked: cells };
+      const room = document.createElement("div");
+      write(room, m.writtenOut({ document: document_ }, row, () => {}));
+      const said = [room.querySelector("p").textContent];
+      write(room, ...m.findingOf({ document: document_ }, 0, row));
+      return [...said, room.textContent];
+    """
+    assert run("walk/row_words.ts", body) == [
+        "The sink takes all. 2 tokens get nothing. The whole matrix",
+        "“a” gives nothing to any token: the sink takes all of its attention.",
+    ]
+
+
 GUESSES = """
   const { write } = await import("/frontend/core/template.ts");
   const lines = (header, row, word) => {

@@ -232,9 +232,8 @@ def _note_of_fill(head: AttentionSteps) -> str:
     """Say what a soft cap, or a sink, changes about hidden cells that are filled with a number before the scaling."""
     notes = []
     if head.cap is not None:
-        notes.append(
-            f"This model's soft cap makes {number(-head.cap)} of the number: here hidden cells keep a weight in every row."
-        )
+        capped = number(-head.cap)
+        notes.append(f"This model's soft cap makes {capped} of the number: a hidden cell may keep a weight in any row.")
     if head.sinks is not None:
         notes.append("This model's sink takes part in each row: so no row is NaN, and row 0 need not sum to 1.")
     return " ".join(notes)

@@ -149,7 +149,8 @@ def test_a_soft_cap_and_a_sink_are_in_the_wrong_numbers_and_in_the_right_ones(
     def weights(scaled: Tensor, mask: Tensor | None = None) -> Tensor:
         capped = scaled if cap is None else cap * torch.tanh(scaled / cap)
         exponentials = (capped if mask is None else capped.masked_fill(mask, -inf)).exp()
-        return exponentials / (exponentials.sum(-1, keepdim=True) + (0 if sink is None else math.exp(sink)))
+        shares: Tensor = exponentials / (exponentials.sum(-1, keepdim=True) + (0 if sink is None else math.exp(sink)))
+        return shares
 
     s = layer.query[0] @ layer.key[0].T
     right = weights(s * layer.scale, mask=hidden)

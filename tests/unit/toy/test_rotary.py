@@ -14,11 +14,11 @@ from torch import Tensor
 from torch.nn import functional as F
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaRotaryEmbedding
 
+from attnviz.document import document_of_layer
 from attnviz.export.code.cells import cells, rotated_cells, script
 from attnviz.export.code.toy import toy_inputs
 from attnviz.export.code.transformer import transformer_cells
 from attnviz.export.numbers import collect
-from attnviz.document import document_of_layer
 from attnviz.measures.changes import order_matters
 from attnviz.measures.mistakes.computed import attended
 from attnviz.measures.recomputed import rows_from_past
