@@ -265,8 +265,22 @@ def shared_keys(layer: LayerTrace) -> str:
               for first in range(0, heads, shared)]  # fmt: skip
     shown = f"{'; '.join(groups[:MOST_GROUPS])}{' and so on' if len(groups) > MOST_GROUPS else ''}"
     return (
-        f"{heads} heads of queries share {heads // shared} heads of keys and values, {shared} one each (grouped-query "
-        f"attention): heads {shown}."
+        f"{heads} heads of queries share {heads // shared} heads of keys and values, each used by {shared} of them "
+        f"(grouped-query attention): heads {shown}."
+    )
+
+
+def shared_keys_in(layers: Mapping[int, LayerTrace]) -> str:
+    """Say which query heads share a head of keys and values in layers, by their numbers; "" if each has its own."""
+    by_sentence: dict[str, list[int]] = {}
+    for number_of_layer, layer in layers.items():
+        by_sentence.setdefault(shared_keys(layer), []).append(number_of_layer)
+    if len(by_sentence) < 2:
+        return "".join(by_sentence)
+    return " ".join(
+        f"Layer{'s' if len(numbers) > 1 else ''} {joined(map(str, numbers))}: "
+        f"{sentence or 'each head has keys and values of its own.'}"
+        for sentence, numbers in by_sentence.items()
     )
 
 

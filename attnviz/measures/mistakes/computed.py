@@ -143,7 +143,7 @@ def attended(layer: LayerTrace, queries: Tensor, keys: Tensor, mask: Tensor | No
     maps = known(layer.projections, "how it makes queries, keys and values")
     if layer.sinks is not None and layer.sinks.shape[1] > 1:
         raise NotKnownError("This can't be shown with this model: the scores of its sink depend on the query.")
-    query, key = (operand[0] for operand in layer.operands_of(queries, keys).values())
+    query, key = (operand[0] for operand in layer.operands_of(queries, keys, [0]).values())
     sinks = None if layer.sinks is None else layer.sinks[0]
     value = maps["value"].apply(keys)[0]
     return attend(query, key, value, mask=mask, scale=layer.scale, cap=layer.cap, sinks=sinks)
