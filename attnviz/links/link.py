@@ -293,7 +293,7 @@ KEYS: dict[str, Key] = {
         "",
         Text(60),
         "a lesson: `attention`, `heads`, `why`, `transformer`, `mistakes`, `forming`, `ladder`, "
-        "`explanation`, `bert`, `claims`, or `own`",
+        "`explanation`, `bert`, `claims`, `today`, or `own`",
     ),
     "scene": Key(
         1, Integer(1, 100), "its scene; a link with only lesson and scene (and lecture mode) opens the scene's view"

@@ -13,6 +13,7 @@ from safetensors.numpy import save
 
 from attnviz.figures.style import LIGHT, ROWS_AND_COLUMNS
 from attnviz.formatting import number, weight
+from attnviz.steps import WALK
 from tests.browser.modules import Run, imported
 
 FACT = """
@@ -263,6 +264,27 @@ def test_a_link_asks_for_what_the_document_has_or_for_the_nearest(run: Run) -> N
     assert found["awaited"] is None
     assert found["back"]
     assert found["heard"][1] == ["q"]
+
+
+@pytest.mark.parametrize(
+    ("lacking", "asked", "shown"),
+    [
+        (("capped",), "capped", "scaled"), (("rotated", "capped"), "rotated", "normed"),
+        (("rotated", "normed"), "rotated", "qkv"), (("normed",), "normed", "qkv"),
+    ],
+)  # fmt: skip
+def test_a_step_that_a_layer_lacks_is_replaced_by_the_nearest_before_it(
+    run: Run, lacking: tuple[str, ...], asked: str, shown: str
+) -> None:
+    """As Python does, in `attnviz.ui.walk.check_step`."""
+    body = """
+      const store = new m.Store();
+      const [any] = doc().header.steps;
+      store.set({ ...values, step: given.asked }, doc({ steps: given.names.map((name) => ({ ...any, name })) }));
+      return store.values.step;
+    """
+    names = [name for name in WALK if name not in lacking]
+    assert run("walk/store.ts", DOCUMENT + body, {"asked": asked, "names": names}) == shown
 
 
 def test_what_may_be_looked_at_next_is_fetched_where_it_is_small(run: Run) -> None:

@@ -208,7 +208,7 @@ WORDS = {
     "subset_heads": "1 2 3 4 6 8 12",
     "find_view": "ranking tokens map",
     "off_by": "zero mean",
-    "off_view": "tokens measures classifier search table",
+    "off_view": "tokens answer measures classifier search table",
     "off_measure": "largest words entropy distance norm",
     "features": "mean cls",
     "class_view": "result sentence wrong seeds",
