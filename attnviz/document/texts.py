@@ -68,7 +68,7 @@ def settings_of(walks: Sequence[Walk]) -> Hashable:
         layer.query.shape, layer.key.shape, layer.value.shape, layer.scale, _mask(layer), layer.cap,
         layer.sinks is None,
         layer.query_input is layer.key_input, _shape(layer.query_input), _shape(layer.key_input),
-        None if layer.rotation is None else (layer.rotation.cos.shape, layer.rotation.pairing),
+        None if layer.rotation is None else (layer.rotation.cos.shape, layer.rotation.pairing, layer.rotation.factor),
         tuple((name, norm.kind, norm.bias is None, norm.eps, norm.is_joint) for name, norm in layer.norms.items()),
         None if maps is None else tuple((name, each.kind, *_map(each)) for name, each in maps.items()),
         None if layer.output_projection is None else _map(layer.output_projection),

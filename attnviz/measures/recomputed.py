@@ -130,9 +130,8 @@ def rows_from_past(layer: LayerTrace, head: int) -> FromPast:
         else:
             query, key, value = (_cut(projection, end).apply(x[:end])[0] for projection in maps)  # (i + 1, D)
             if layer.norms or layer.rotation is not None:
-                query, key = (
-                    operand[head] for operand in _shortened(layer, end).operands_of(x[:end], x[:end]).values()
-                )
+                operands = _shortened(layer, end).operands_of(x[:end], x[:end], [head])
+                query, key = (operand[0] for operand in operands.values())
         corner, sinks = _corner(mask, layer.query.shape[1], end), None
         if layer.sinks is not None:
             sinks = layer.sinks[head, :end]  # one for all queries, (1, 1), or each query's, (i + 1, 1)

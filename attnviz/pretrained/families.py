@@ -120,13 +120,15 @@ def find_head_norms(module: nn.Module, heads: int, head_size: int) -> list[dict[
 
 
 def _head_norm(module: Any, heads: int, head_size: int, added: float) -> HeadNorm | None:
-    """Return the norm of a module whose weight, plus `added`, multiplies; None if its weight fits no heads."""
+    """Return the norm of a module whose weight, plus `added`, multiplies; None if it is none that is known."""
     weight, bias = getattr(module, "weight", None), getattr(module, "bias", None)
     eps = getattr(module, "variance_epsilon", getattr(module, "eps", None))
     if not isinstance(weight, Tensor) or not isinstance(eps, float) or weight.numel() % head_size:
         return None
     kind: HeadNormKind = "layer" if "LayerNorm" in type(module).__name__ else "rms"
     is_joint = weight.ndim == 1 and weight.numel() > head_size
+    if kind == "layer" and is_joint:
+        return None
     split = (None if vector is None else _by_head(vector.detach(), heads, head_size) for vector in (weight, bias))
     gamma, beta = split
     return None if gamma is None else HeadNorm(kind, gamma + added, beta, eps, is_joint)

@@ -44,7 +44,7 @@ from attnviz.trace.matrices import operand
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from attnviz.attention import Mask
+    from attnviz.trace.layer import LayerTrace
     from attnviz.trace.walk import Walk
 
 SCALE, CAP, SINK = Name("scale"), Symbol("c"), Symbol("z")
@@ -98,16 +98,24 @@ def _masked(walk: Walk, capped: Expression) -> Expression:
     mask = walk.layer.mask
     if mask.is_infinite:
         return Sum((capped, Symbol("M")))
-    return Call(Name("fill"), List((capped, _filled_value(mask, walk.layer.cap))))
+    return Call(Name("fill"), List((capped, _filled_value(walk.layer))))
 
 
-def _filled_value(mask: Mask, cap: float | None) -> Expression:
-    """Return the finite number that a mask fills into hidden cells, such as −10¹⁰, −10¹⁰ · scale, or −c under a cap."""
-    if cap is not None and mask.fills == "scores":
-        return Negative(CAP)
+def _filled_value(layer: LayerTrace) -> Expression:
+    """Return the finite number that a mask fills into hidden cells, such as −10¹⁰ or −10¹⁰ · scale.
+
+    A soft cap makes −c or c of a large one, by the sign of the scale, and c · tanh(−10¹⁰ · scale / c) of others.
+    """
+    mask, cap = layer.mask, layer.cap
+    filled = mask.hidden_value(layer.scale, cap)
+    if cap is not None and mask.fills == "scores" and math.isclose(abs(filled), cap):
+        return Negative(CAP) if filled < 0 else CAP
     exponent = round(math.log10(-mask.value))
     value = Negative(Power(Symbol("10"), Symbol(str(exponent))))
-    return value if mask.fills == "scaled" else Negative(Product((value.of, SCALE), "dot"))
+    if mask.fills == "scaled":
+        return value
+    scaled = Negative(Product((value.of, SCALE), "dot"))
+    return scaled if cap is None else _capped(scaled)
 
 
 def _scores_notice(walk: Walk) -> str:
@@ -209,7 +217,7 @@ CAPPED_TITLE = "capped = c · tanh(scaled / c)"
 def _capped_notice(walk: Walk) -> str:
     return annotated(
         f"The [soft cap](matrix=capped) keeps every score between −{_cap(walk)} and {_cap(walk)}. Small ones hardly "
-        "change; large ones are pressed together, so that no key can take a whole row."
+        f"change; large ones are pressed together: no two are more than {2 * (walk.layer.cap or 0):g} apart."
     )
 
 
@@ -261,6 +269,8 @@ _WINDOW = (
 )
 _FAR_BELOW = -1e4
 """A hidden cell below this has a weight of exactly 0 in float32 if its row has a visible cell"""
+_APART = 100
+"""Of two scores that are this far apart, the lower one's weight is about the smallest number above 0 in float32"""
 
 
 def _masked_notice(walk: Walk) -> str:
@@ -274,7 +284,7 @@ def _masked_notice(walk: Walk) -> str:
             "A [hidden cell](part=hidden) becomes −∞, not 0: exp(0) = 1, so a zero would still get a share. "
             "exp(−∞) = 0."
         )
-    return annotated(f"A [hidden cell](part=hidden) becomes {_finite(mask, walk.layer.scale, walk.layer.cap)}")
+    return annotated(f"A [hidden cell](part=hidden) becomes {_finite(walk.layer)}")
 
 
 def window_in_words(window: tuple[int, int]) -> str:
@@ -288,20 +298,27 @@ def window_in_words(window: tuple[int, int]) -> str:
     return f"Each query sees itself and {neighbours} on both sides: a window of {before + after + 1}."
 
 
-def _finite(mask: Mask, scale: float, cap: float | None) -> str:
+def _finite(layer: LayerTrace) -> str:
     """Describe the effect of a finite number in hidden cells."""
-    name, value = power_of_ten(mask.value), mask.hidden_value(scale)
+    mask, cap = layer.mask, layer.cap
+    name, value = power_of_ten(mask.value), mask.hidden_value(layer.scale, cap)
+    alone = "" if mask.fills == "scores" else ": such a row becomes uniform"
+    whole = f", unless every key of a row is hidden{alone}."
+    if layer.sinks is not None:
+        whole = ". If every key of a row is hidden, all its weights are 0, and the sink takes all."
     if mask.fills == "scaled":
-        return f"{name}, not −∞. exp({name}) is 0 too, unless every key of a row is hidden: such a row becomes uniform."
-    if cap is not None:
-        capped = number(mask.hidden_value(scale, cap))
-        return f"{name} before the scaling, and the soft cap makes {capped} of it: hidden cells keep a weight."
+        return f"{name}, not −∞. exp({name}) is 0 too{whole}"
     start = f"{name} before the scaling, so it holds {name} × scale = {power_of_ten(value)} here"
+    if cap is not None:
+        start = f"{name} before the scaling, and the soft cap makes {number(value)} of it"
+    if value > 0:
+        return f"{start}: a negative scale makes hidden cells the largest."
     if value < _FAR_BELOW:
-        return f"{start}. exp of it is 0 all the same, unless every key of a row is hidden."
-    if value <= 0:
-        return f"{start}: with so small a scale hidden cells keep a weight."
-    return f"{start}: a negative scale makes hidden cells the largest."
+        return f"{start}. exp of it is 0 all the same{whole}"
+    small = "" if cap is not None else "with so small a scale "
+    if value == 0 or (cap is not None and 2 * cap <= _APART):
+        return f"{start}: {small}hidden cells keep a weight."
+    return f"{start}: {small}hidden cells keep a weight, unless a visible score is about {_APART} above it or more."
 
 
 def _masked_code(walk: Walk) -> str:
@@ -343,7 +360,12 @@ def _masked_fact(walk: Walk) -> str:
         return ""
     if not hidden:
         return "Here nothing is hidden."
-    return AnnotatedText.of("Here ", named(f"{hidden} of {cells} cells", part="hidden"), " are hidden.")
+    mask, keep = walk.layer.mask, ""
+    if not mask.is_infinite and mask.fills == "scores":
+        count = int((walk.steps.weights[walk.steps.hidden] > 0).sum())
+        how_many = "none" if not count else "all" if count == hidden else str(count)
+        keep = f" ({how_many} with a weight above 0)"
+    return AnnotatedText.of("Here ", named(f"{hidden} of {cells} cells", part="hidden"), f" are hidden{keep}.")
 
 
 def _masked_title(walk: Walk) -> str:
@@ -452,11 +474,17 @@ def _weights_fact(walk: Walk) -> str:
     )
 
 
+_LEAST_SAID = 0.005
+"""A share below this would be written as 0 %"""
+
+
 def _sink_fact(walk: Walk, shares: Tensor) -> str:
     """Name the row that gives most to the sink, and the mean of its shares, (Tq,)."""
     if not len(shares):
         return ""
     q = int(shares.argmax())
+    if float(shares[q]) < _LEAST_SAID:
+        return "Here the sink takes less than 1 % of every row."
     return AnnotatedText.of(
         f"Here the sink takes {number(100 * float(shares.mean()), 0)} % of a row on average, and most of ",
         named(f"row {q}, “{walk.query_labels[q]}”", row=q),

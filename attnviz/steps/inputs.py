@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from attnviz.annotated_text import annotated
+from attnviz.annotated_text import AnnotatedText, annotated
 from attnviz.formatting import counted, joined, number
 from attnviz.formulas.tree import (
     Box,
@@ -158,6 +158,19 @@ _QKV_NOTICE = {
 }
 
 
+_QKV_NOTICE_WITH_SINK = annotated(
+    "One input, three roles: [a query](matrix=query) asks, [a key](matrix=key) answers, and "
+    "[a value](matrix=value) is what gets passed on. Like a search: the query is typed in, keys are titles, values "
+    "are contents. But a soft one: it returns no single hit, but the sum of all contents, weighted."
+)
+"""With a sink the weights of a query do not sum to 1, so the sum is no mean"""
+
+
+def _qkv_notice(walk: Walk) -> str:
+    kind = projection_kind(walk)
+    return _QKV_NOTICE_WITH_SINK if kind == "linear" and walk.layer.sinks is not None else _QKV_NOTICE[kind]
+
+
 def _qkv_code(walk: Walk) -> str:
     projections = walk.layer.projections
     if projections is None:
@@ -252,8 +265,22 @@ def shared_keys(layer: LayerTrace) -> str:
               for first in range(0, heads, shared)]  # fmt: skip
     shown = f"{'; '.join(groups[:MOST_GROUPS])}{' and so on' if len(groups) > MOST_GROUPS else ''}"
     return (
-        f"{heads} heads of queries share {heads // shared} heads of keys and values, {shared} one each (grouped-query "
-        f"attention): heads {shown}."
+        f"{heads} heads of queries share {heads // shared} heads of keys and values, each used by {shared} of them "
+        f"(grouped-query attention): heads {shown}."
+    )
+
+
+def shared_keys_in(layers: Mapping[int, LayerTrace]) -> str:
+    """Say which query heads share a head of keys and values in layers, by their numbers; "" if each has its own."""
+    by_sentence: dict[str, list[int]] = {}
+    for number_of_layer, layer in layers.items():
+        by_sentence.setdefault(shared_keys(layer), []).append(number_of_layer)
+    if len(by_sentence) < 2:
+        return "".join(by_sentence)
+    return " ".join(
+        f"Layer{'s' if len(numbers) > 1 else ''} {joined(map(str, numbers))}: "
+        f"{sentence or 'each head has keys and values of its own.'}"
+        for sentence, numbers in by_sentence.items()
     )
 
 
@@ -272,7 +299,7 @@ QKV: Step[Walk] = Step(
     name="qkv",
     title="Q, K, V",
     formula=lambda walk: Box(projection_formula(walk)),
-    notice=lambda walk: _QKV_NOTICE[projection_kind(walk)],
+    notice=_qkv_notice,
     fact=_qkv_fact,
     code=_qkv_code,
     picture=_qkv_picture,
@@ -371,6 +398,18 @@ TURNED_NOTICE = annotated(
     "[K](matrix=rotated_key) by [θ](matrix=query_angles), the position times the pair's frequency. So a score depends "
     "on how far apart two tokens are, not on where they stand."
 )
+
+
+def _turned_notice(walk: Walk) -> str:
+    """Say what turns, and by which factor vectors get longer in a model that stretches its range."""
+    factor = 1.0 if walk.layer.rotation is None else walk.layer.rotation.factor
+    if factor == 1:
+        return TURNED_NOTICE
+    changed = "longer" if factor > 1 else "shorter"
+    also = f" This model stretches its range: vectors also get {changed}, by the factor f = {number(factor, 4)}."
+    return AnnotatedText.of(TURNED_NOTICE, also)
+
+
 _TURNED_TITLES: dict[Operand, str] = {"query": "Q rotated", "key": "K rotated"}
 
 
@@ -384,7 +423,9 @@ def _rotated_formula(walk: Walk) -> Expression:
 
     results = [Relation("=", (operand_symbol(walk, symbol), rotated(symbol))) for symbol in (QUERY, KEY)]
     turned = Sum((Product((a, cos)), Negative(Product((b, sin))))), Sum((Product((a, sin)), Product((b, cos))))
-    pair = Relation("→", (List((a, b)), List(turned)))
+    longer = tuple(Product((Symbol("f"), component)) for component in turned)
+    is_longer = walk.layer.rotation is not None and walk.layer.rotation.factor != 1
+    pair = Relation("→", (List((a, b)), List(longer if is_longer else turned)))
     return Row((Box(Row(tuple(results))), pair))
 
 
@@ -454,7 +495,7 @@ ROTATED: Step[Walk] = Step(
     name="rotated",
     title="Rotated Q, K",
     formula=_rotated_formula,
-    notice=lambda _: TURNED_NOTICE,
+    notice=_turned_notice,
     code=_rotated_code,
     picture=_rotated_picture,
     fact=_rotated_fact,

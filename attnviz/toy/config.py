@@ -210,7 +210,7 @@ class TransformerConfig:
     @property
     def rotated(self) -> dict[Kind, tuple[int, ...]]:
         """The layers that turn queries and keys by their positions, by kind: those of self-attention, or none."""
-        if self.positions != "rotary":
+        if self.positions != "rotary" or self.width == self.heads:  # heads of width 1 have no pair to turn
             return {}
         return {kind: tuple(range(count)) for kind, (count, _) in self.layers.items() if kind != "cross"}
 

@@ -114,11 +114,12 @@ class MultiHeadAttention(nn.Module):
         return heads
 
     def rotation(self, n: int, *, before: int = 0) -> Rotation | None:
-        """Return what turns queries and keys of n tokens after `before` others; None without rotary positions."""
+        """Return what turns queries and keys of n tokens after `before` others; None without rotary positions, or
+        if heads have a width of 1."""
         if not self.rotary:
             return None
         whole = rotary_positions(before + n, self.query.out_features // self.heads)
-        return replace(whole, cos=whole.cos[before:], sin=whole.sin[before:])
+        return None if whole is None else replace(whole, cos=whole.cos[before:], sin=whole.sin[before:])
 
     def projections(self) -> dict[str, Projection]:
         """Return the projections of query, key and value, split by head."""

@@ -129,18 +129,20 @@ def lab_positions(n: int, width: int) -> Tensor:
     return torch.where(dimension % 2 == 0, angle.sin(), angle.cos())
 
 
-def rotary_positions(n: int, width: int) -> Rotation:
+def rotary_positions(n: int, width: int) -> Rotation | None:
     """Return what turns queries and keys of this width D at n positions (Su et al. 2021, section 3.2).
 
     Dimensions 2i and 2i + 1 turn by position / 10000^(2i/D): the angles of `sinusoidal_positions`. Of an odd D the last
-    dimension stays.
+    dimension stays. None if D is 1: there is no pair to turn.
 
     Raises:
         ValueError: a number is negative.
     """
     _check(n, width)
     even = width - width % 2
-    angle = torch.arange(n)[:, None] / BASE ** (torch.arange(0, even, 2) / max(even, 1))  # (n, D/2)
+    if not even:
+        return None
+    angle = torch.arange(n)[:, None] / BASE ** (torch.arange(0, even, 2) / even)  # (n, D/2)
     return Rotation(angle.cos(), angle.sin(), "neighbours")
 
 

@@ -31,7 +31,11 @@ class HeadNorm(ShortRepr):
     """(H, D)"""
     eps: float
     is_joint: bool = False
-    """Whether the mean is that of a token's numbers in all heads together, as in OLMo 2, not in each head"""
+    """Whether the mean is that of a token's numbers in all heads together, as in OLMo 2; only of kind rms"""
+
+    def __post_init__(self) -> None:
+        if self.is_joint and self.kind == "layer":
+            raise ValueError("a LayerNorm is of each head: one over all heads together is not known")
 
     def _summary(self) -> Iterator[str]:
         yield from (self.kind, f"{len(self.weight)} heads", "over all heads" if self.is_joint else "over each head")

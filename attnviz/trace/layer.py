@@ -166,16 +166,23 @@ class LayerTrace(ShortRepr):
             return of_all if heads is None else of_all[list(heads)]
         return (norm if heads is None else norm.at(heads)).apply(self.projected(name, heads))
 
-    def operands_of(self, x: Tensor, context: Tensor) -> dict[Operand, Tensor]:
+    def operands_of(self, x: Tensor, context: Tensor, heads: Sequence[int] | None = None) -> dict[Operand, Tensor]:
         """Return queries of x, (n, C), and keys of a context, as the scores get them: after norms and rotation.
 
-        The result is (H, n, D) each, of the first positions. Projections must be known.
+        The result is (h, n, D) each, of the first positions, for these heads, by default all. Projections must be
+        known.
         """
         inputs: dict[Operand, Tensor] = {"query": x, "key": context}
         operands = {}
         for name, source in inputs.items():
-            projected = (self.projections or {})[name].apply(source)
-            normed = self.norms[name].apply(projected) if name in self.norms else projected
+            projection, norm = (self.projections or {})[name], self.norms.get(name)
+            if heads is None or (norm is not None and norm.is_joint):  # whose root is that of all heads
+                projected = projection.apply(source)
+                normed = projected if norm is None else norm.apply(projected)
+                normed = normed if heads is None else normed[list(heads)]
+            else:
+                projected = projection.at(heads).apply(source)
+                normed = projected if norm is None else norm.at(heads).apply(projected)
             operands[name] = self.turned(normed)
         return operands
 

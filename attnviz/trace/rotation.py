@@ -17,6 +17,9 @@ from attnviz.reprs import ShortRepr
 if TYPE_CHECKING:
     from attnviz.trace.model import Pairing
 
+FACTOR_ROUNDING = 1e-4
+"""How far from 1 the length of (cos, sin) may be, which are rounded to float32 or less"""
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Rotation(ShortRepr):
@@ -53,6 +56,17 @@ class Rotation(ShortRepr):
             return None
         first, second = self.angles[:2]
         return torch.remainder(second - first, 2 * torch.pi)
+
+    @property
+    def factor(self) -> float:
+        """What turned vectors get longer by: 1, or in models that stretch their range, such as by YaRN, another number.
+
+        `cos` and `sin` contain it.
+        """
+        if not self.cos.numel():
+            return 1.0
+        factor = float(torch.hypot(self.cos[0], self.sin[0]).mean())
+        return 1.0 if abs(factor - 1) < FACTOR_ROUNDING else factor
 
     def of_first(self, count: int) -> Rotation:
         """Return the rotation of the first positions."""

@@ -51,7 +51,7 @@ STDS = {"std_q": "Std of W_Q", "std_k": "Std of W_K", "std_v": "Std of W_V"}
 STD_HELP = "The weights are normal with mean 0 and this standard deviation; with 1/√C if the field is empty."
 SCALES = {"sqrt_d": "1/√D", "off": "off", "sqrt_c": "1/√C", "number": "a number"}
 MASK_VALUE_HELP = """−∞ is the same before and after the scaling. A finite number makes a row uniform whose keys are all
-hidden."""
+hidden; with a sink, such a row is all 0."""
 CAP_HELP = """As in Gemma 2: a scaled score s becomes c · tanh(s/c), which stays between −c and c."""
 SINK_HELP = """As in gpt-oss: one more column of the softmax, with this score for every query. It takes a share and
 gives nothing. There each head learns its own; here all heads have this one."""

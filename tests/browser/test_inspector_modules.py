@@ -205,6 +205,20 @@ def test_what_is_no_product_is_worked_out_as_torch_works_it_out(run: Run) -> Non
     assert shown[-1] is None
 
 
+def test_what_is_subtracted_from_a_row_is_the_sinks_where_that_is_the_largest(run: Run) -> None:
+    body = """
+      const { softmax } = await import("/frontend/core/attention.ts");
+      return [[[1, 2], 100], [[200, 2], 100]].map(([row, sink]) => {
+        const all = softmax(Float64Array.from(row), sink);
+        write(room, ...m.weights({ ...all, masked: row[0], exponential: all.exponentials[0], weight: all.weights[0] }));
+        return room.textContent;
+      });
+    """
+    of_sink, of_row = run("inspector/chain.ts", PARTS + body)
+    assert "the sink's score, 100.0000, is subtracted first" in of_sink
+    assert "the row's largest, 200.0000, is subtracted first" in of_row
+
+
 def test_a_dimension_that_is_turned_is_worked_out_from_its_pair_and_the_angle(run: Run) -> None:
     """In both pairings, and of a dimension that stays."""
     x = torch.tensor([[0.5, -1.0, 3.0, 2.0, 7.0], [2.0, -0.5, 0.25, 1.0, -7.0]], dtype=torch.float64)
@@ -233,6 +247,13 @@ def test_a_dimension_that_is_turned_is_worked_out_from_its_pair_and_the_angle(ru
         "rotation": "query[1, dim 1] · sin θ + query[1, dim 3] · cos θ−0.5000 · 0.0998 + 1.0000 · 0.9950 = 0.9451",
     }
     assert neighbours[1][1]["rotation"].startswith("query[1, dim 0] · sin θ + query[1, dim 1] · cos θ2.0000 · 0.8415 +")
+    longer = {**given, "cos": [1.25 * x for x in given["cos"]], "sin": [1.25 * x for x in given["sin"]]}
+    halves_longer, _ = run("inspector/operation.ts", PARTS + body, longer)
+    assert (
+        halves_longer[0][1]["angle"]
+        == "θ of row 1 and pair 0 = 1.0000and f = 1.2500: the length changes by this factor"
+    )
+    assert halves_longer[0][1]["rotation"].startswith("query[1, dim 0] · f · cos θ − query[1, dim 2] · f · sin θ2.0000")
     assert halves[4][1] == {"rotation": "query[1, dim 4] = −7.0000this dimension is not turned"}
 
 

@@ -13,6 +13,7 @@ from safetensors.numpy import save
 
 from attnviz.figures.style import LIGHT, ROWS_AND_COLUMNS
 from attnviz.formatting import number, weight
+from attnviz.steps import WALK
 from tests.browser.modules import Run, imported
 
 FACT = """
@@ -263,6 +264,27 @@ def test_a_link_asks_for_what_the_document_has_or_for_the_nearest(run: Run) -> N
     assert found["awaited"] is None
     assert found["back"]
     assert found["heard"][1] == ["q"]
+
+
+@pytest.mark.parametrize(
+    ("lacking", "asked", "shown"),
+    [
+        (("capped",), "capped", "scaled"), (("rotated", "capped"), "rotated", "normed"),
+        (("rotated", "normed"), "rotated", "qkv"), (("normed",), "normed", "qkv"),
+    ],
+)  # fmt: skip
+def test_a_step_that_a_layer_lacks_is_replaced_by_the_nearest_before_it(
+    run: Run, lacking: tuple[str, ...], asked: str, shown: str
+) -> None:
+    """As Python does, in `attnviz.ui.walk.check_step`."""
+    body = """
+      const store = new m.Store();
+      const [any] = doc().header.steps;
+      store.set({ ...values, step: given.asked }, doc({ steps: given.names.map((name) => ({ ...any, name })) }));
+      return store.values.step;
+    """
+    names = [name for name in WALK if name not in lacking]
+    assert run("walk/store.ts", DOCUMENT + body, {"asked": asked, "names": names}) == shown
 
 
 def test_what_may_be_looked_at_next_is_fetched_where_it_is_small(run: Run) -> None:
@@ -832,6 +854,28 @@ def test_the_shares_of_a_row_are_written_out_as_torchs_softmax(run: Run) -> None
     heads = [found[name]["lines"][0] for name in ("plain", "biased", "large")]
     assert heads[0] == ["looks at", "score q · k", "scaled, × 1/√4", "exp(scaled)", "share"]
     assert [head[-2] for head in heads] == ["exp(scaled)", "exp(masked)", "exp(scaled − 160.00)"]
+
+
+def test_a_row_that_gives_all_to_the_sink_is_said_without_a_quotient(run: Run) -> None:
+    """Its keys are hidden by a finite number, so no weight is above 0."""
+    body = """
+      const { write } = await import("/frontend/core/template.ts");
+      const { softmax } = await import("/frontend/core/attention.ts");
+      const labels = ["a", "b"];
+      const axis = { labels, covers: labels, places: labels, segments: [0, 0] };
+      const document_ = { header: { scale: 1, scale_label: "off", query: axis, key: axis } };
+      const cells = Float64Array.from([-1e10, -1e10]);
+      const row = { ...softmax(cells, 0), scores: cells, scaled: cells, capped: cells, masked: cells };
+      const room = document.createElement("div");
+      write(room, m.writtenOut({ document: document_ }, row, () => {}));
+      const said = [room.querySelector("p").textContent];
+      write(room, ...m.findingOf({ document: document_ }, 0, row));
+      return [...said, room.textContent];
+    """
+    assert run("walk/row_words.ts", body) == [
+        "The sink takes all. 2 tokens get nothing. The whole matrix",
+        "“a” gives nothing to any token: the sink takes all of its attention.",
+    ]
 
 
 GUESSES = """

@@ -85,7 +85,7 @@ show("masked", masked[HEAD])"""),
     ("weights: the softmax makes each row sum to 1", """\
 weights = torch.softmax(masked, dim=-1){rows}
 show("weights", weights[HEAD])"""),
-    ("head outputs: the values, averaged with these weights", """\
+    ("head outputs: the values, each times its weight, added up", """\
 head_outputs = weights @ value  # (H, Tq, Tk) @ (H, Tk, D) -> (H, Tq, D)
 show("head_outputs", head_outputs[HEAD])"""),
     ("concat and output: the heads side by side, then projected", """\
@@ -126,13 +126,15 @@ SAME_AS_TORCH = """\
 theirs = F.scaled_dot_product_attention({operands}, attn_mask={added}, scale=scale)[0]{rows}\
 """
 ADDED_AS_MASK = """\
-# torch's own attention on the same query, key and value. What it does not know is given to it as a mask that is added
-added = masked - scaled  # (H, Tq, Tk): what comes between the two
-{sink}theirs = F.scaled_dot_product_attention({operands}, attn_mask=added[None], scale=scale)[0]{rows}\
+# torch's own attention on the same query, key and value. What it does not know is given to it as a mask that is added.
+# In double precision: a difference of large numbers has few digits
+exact_query, exact_key, exact_value = {query}.double(), {key}.double(), value.double()
+added = masked.double() - exact_query @ exact_key.transpose(-2, -1) * scale  # (H, Tq, Tk): what comes between the two
+{sink}theirs = F.scaled_dot_product_attention({operands}, attn_mask=added[None], scale=scale)[0].float(){rows}\
 """
 SINK_AS_KEY = """\
-added = torch.cat((added, sinks), dim=-1)  # a sink is one more key, of which all numbers are 0, and so is its value
-longer_key, longer_value = F.pad({key}, (0, 0, 0, 1)), F.pad(value, (0, 0, 0, 1))  # (H, Tk + 1, D)
+added = torch.cat((added, sinks.double()), dim=-1)  # a sink is one more key; its numbers and its value are 0
+exact_key, exact_value = F.pad(exact_key, (0, 0, 0, 1)), F.pad(exact_value, (0, 0, 0, 1))  # (H, Tk + 1, D)
 """
 
 COMPARE = """\
@@ -239,10 +241,9 @@ def _theirs(layer: LayerTrace, texts: Mapping[str, str]) -> str:
     operands = "{query}[None], {key}[None], value[None]".format(**texts)
     if layer.cap is None and layer.sinks is None:
         return SAME_AS_TORCH.format(operands=operands, **texts)
-    if layer.sinks is None:
-        return ADDED_AS_MASK.format(sink="", operands=operands, **texts)
-    operands = "{query}[None], longer_key[None], longer_value[None]".format(**texts)
-    return ADDED_AS_MASK.format(sink=SINK_AS_KEY.format(**texts), operands=operands, **texts)
+    sink = "" if layer.sinks is None else SINK_AS_KEY
+    operands = "exact_query[None], exact_key[None], exact_value[None]"
+    return ADDED_AS_MASK.format(sink=sink, operands=operands, **texts)
 
 
 def _more_computed(walk: Walk, unknown: Collection[str]) -> str:

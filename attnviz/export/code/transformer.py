@@ -360,7 +360,7 @@ def transformer_cells(trace: Trace, config: TransformerConfig, head: int, link: 
     places = [place.name for place in trace.places]
     draw = DRAW + (DRAW_BIAS if config.bias else "")
     architecture = config.architecture
-    peer = "attention" if config.positions == "rotary" else "layers"
+    peer = "attention" if config.rotated else "layers"
     run = f"{MAKE[architecture]}\n{draw}\n\n{RUN[architecture]}"
     return (
         Cell("markdown", HEADING.format(axes=ROWS_AND_COLUMNS, what=MODELS[architecture], peer=peer)),
@@ -402,7 +402,7 @@ def _parts(config: TransformerConfig) -> Iterator[Cell]:
     stacks = ("encoder", "decoder") if config.architecture == "both" else (config.architecture,)
     forward = {"first": _linear(config, "C", "F"), "second": _linear(config, "F", "C")}
     layer = ENCODER_LAYER.format(said=SAID[config.norm], forward=ENCODER_FORWARD[config.norm])
-    is_rotary = config.positions == "rotary"
+    is_rotary = bool(config.rotated)
     turning = {
         "turn": TURN if is_rotary else "",
         "keep": KEEP_BEFORE_TURNING if is_rotary else "",
@@ -454,7 +454,7 @@ def _linear(config: TransformerConfig, inputs: str, outputs: str) -> str:
 
 def _torch(config: TransformerConfig) -> str:
     """Return the comparison with torch's own layers, or with its attention if layers of this kind are not in torch."""
-    if config.positions == "rotary":
+    if config.rotated:
         return TORCH_ATTENTION.format(tolerance=TOLERANCE)
     is_both = config.architecture == "both"
     norm = "theirs = nn.functional.layer_norm(theirs, (C,))\n" if config.norm == "pre" else ""

@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ from attnviz.document import (
     read,
     write,
 )
-from attnviz.document.files import MAX_BYTES
+from attnviz.document.files import MAX_BYTES, read_header, write_header
 from attnviz.document.value import ARRAYS
 from attnviz.measures.thumbnails import hidden_thumbnail, thumbnails
 from attnviz.pretrained import load
@@ -177,6 +177,15 @@ def test_only_a_soft_cap_and_a_sink_are_written(walks: dict[str, Walk]) -> None:
     assert [step.name for step in again.header.steps][4:7] == ["scaled", "capped", "masked"]
     with pytest.raises(DocumentError, match="cap is not above 0"):
         Document(replace(again.header, cap=0.0), again.arrays)
+
+
+@pytest.mark.parametrize("value", ["50", [1], True, 10**400, {}])
+@pytest.mark.parametrize("name", ["cap", "scale", "mask_value"])
+def test_a_header_whose_numbers_are_none_is_rejected(walks: dict[str, Walk], name: str, value: Any) -> None:
+    header = json.loads(write_header(document_of(walks["toy"]).header))
+    read_header(json.dumps({**header, name: 2}))
+    with pytest.raises(DocumentError, match="header is not as version"):
+        read_header(json.dumps({**header, name: value}))
 
 
 def test_a_document_does_not_change(walks: dict[str, Walk]) -> None:

@@ -22,7 +22,7 @@ from attnviz.pretrained.attention_interface import with_eager_attention
 from attnviz.pretrained.rotary import LAYOUTS, RotaryLayout, find_rotary
 from attnviz.pretrained.transformers_model import NOT_LINEAR, TransformersModel
 from attnviz.steps import WALK, names_at, steps_of, walk_names_at
-from attnviz.steps.inputs import shared_keys
+from attnviz.steps.inputs import shared_keys, shared_keys_in
 from attnviz.trace.matrices import find_matrix, matrix
 from attnviz.trace.model import Place
 from tests.unit.families import BERT
@@ -279,6 +279,14 @@ def sharing(heads: int, keys: int) -> TransformersModel:
     return open_model(tf.LlamaModel(config), tokenizer())
 
 
+def test_layers_that_share_keys_differently_are_told_apart() -> None:
+    plain, grouped = (sharing(4, keys).trace(TEXT).layer(1) for keys in (4, 2))
+    assert shared_keys_in({0: plain, 1: plain}) == ""
+    assert shared_keys_in({0: grouped, 1: grouped}) == shared_keys(grouped)
+    said = f"Layers 0 and 3: each head has keys and values of its own. Layer 2: {shared_keys(grouped)}"
+    assert shared_keys_in({0: plain, 2: grouped, 3: plain}) == said
+
+
 @pytest.mark.parametrize(
     ("heads", "keys", "said"),
     [
@@ -291,7 +299,7 @@ def sharing(heads: int, keys: int) -> TransformersModel:
 )
 def test_which_heads_share_keys_and_values_is_said(heads: int, keys: int, said: str) -> None:
     if 1 < keys < heads:
-        counts = f"{heads} heads of queries share {keys} heads of keys and values, {heads // keys} one each"
+        counts = f"{heads} heads of queries share {keys} heads of keys and values, each used by {heads // keys} of them"
         said = f"{counts} (grouped-query attention): heads {said}."
     trace = sharing(heads, keys).trace(TEXT)
     layer = trace.layer(1)

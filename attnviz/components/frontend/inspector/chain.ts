@@ -166,7 +166,9 @@ export function weights({
     span("nowrap", "= ", number(exponential), " / ", number(sum)),
     " ",
   );
-  const why = `the row's largest, ${number(shift)}, is subtracted first: e to the power of it is out of range`;
+  const isOfSink = sink !== null && row.every((share) => share < sink.share);
+  const largest = isOfSink ? "the sink's score" : "the row's largest";
+  const why = `${largest}, ${number(shift)}, is subtracted first: e to the power of it is out of range`;
   const whole = how(" ", span("why-inline row-sum", `· the row: Σⱼ = ${number(sumOf(row))}`));
   const ofSink = sink && `the sum has ${number(sink.exponential)} of the sink, which takes ${percent(sink.share)}`;
   return [

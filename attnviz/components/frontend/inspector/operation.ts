@@ -111,6 +111,8 @@ function summed({ at: { i, j }, inputs }: CellInputs): Worked {
   return { lines: [line("sum", CURRENT, { formula })], value };
 }
 
+const ROUNDING = 1e-4; // of a length that stays, in float32
+
 /** A dimension of a pair that is turned by an angle: a cos θ − b sin θ, or a sin θ + b cos θ. */
 function turned({ at: { i, j }, inputs: [input] }: CellInputs, made: OperationOf): Worked {
   const turn = turnOf(made, input.height, i, j);
@@ -122,7 +124,10 @@ function turned({ at: { i, j }, inputs: [input] }: CellInputs, made: OperationOf
   const { pair, a, b, cos, sin, isFirst } = turn;
   const [x, y] = [a, b].map((column) => input.z[i][column]);
   const value = isFirst ? x * cos - y * sin : x * sin + y * cos;
-  const [left, right] = isFirst ? ["cos θ", "sin θ"] : ["sin θ", "cos θ"];
+  const factor = Math.hypot(cos, sin);
+  const isLonger = Math.abs(factor - 1) > ROUNDING;
+  const before = isLonger ? "f · " : ""; // what models with a stretched range multiply cos and sin by
+  const [left, right] = (isFirst ? ["cos θ", "sin θ"] : ["sin θ", "cos θ"]).map((name) => before + name);
   const sign = isFirst ? " − " : " + ";
   const names = [span("nowrap", `${cellName(input, i, a)} · ${left}`), sign];
   const formula = [
@@ -133,7 +138,11 @@ function turned({ at: { i, j }, inputs: [input] }: CellInputs, made: OperationOf
     " ",
     equals(value),
   ];
-  const angle = [`θ of row ${i} and pair ${pair} `, equals(Math.atan2(sin, cos))];
+  const angle = [
+    `θ of row ${i} and pair ${pair} `,
+    equals(Math.atan2(sin, cos)),
+    isLonger && span("why", `and f = ${number(factor)}: the length changes by this factor`),
+  ];
   const lines = [line("angle", PLAIN, { formula: angle }), line("rotation", CURRENT, { formula })];
   return { lines, value };
 }

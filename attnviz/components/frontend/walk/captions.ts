@@ -115,6 +115,7 @@ function sentenceSaid({ matrices, pair, query, key, cell }: About): Said[] {
   if (cell.allHidden && cell.sink) return [query, [" sees no token at all: the sink takes all of its attention."]];
   if (cell.allHidden) return [query, [" sees no token at all, so it has no attention to give."]];
   const { header } = matrices.document;
+  if (!cell.weight && cell.sink?.share === 1) return [query, [" gives nothing: the sink takes all of its attention."]];
   const isItself = header.query === header.key && pair.q === pair.k;
   return [
     query,

@@ -93,6 +93,9 @@ export function findingOf(
     return [name("query", query, row), ` sees no token at all${rest}`];
   }
   const most = largest(weights);
+  if (!weights[most] && sink) {
+    return [name("query", query, row), " gives nothing to any token: the sink takes all of its attention."];
+  }
   const isItself = key === query && most === row;
   return [
     ...[name("query", query, row), " gives ", template("b", {}, share(weights[most])), " of its attention to "],
@@ -139,7 +142,11 @@ export function writtenOut({ document: { header } }: HeadMatrices, numbers: Atte
     sumRow("sum", sum, 1),
   );
   const hidden = weights.length - order.length;
-  const [first] = shown;
+  const first = shown.at(0);
+  const quotient =
+    first === undefined // of a row whose keys are hidden by a finite number, beside a sink
+      ? "The sink takes all. "
+      : `${number(exponentials[first])} / ${number(sum)} = ${weightText(weights[first])}. `;
   return template(
     "div",
     { class: "arithmetic" },
@@ -147,7 +154,7 @@ export function writtenOut({ document: { header } }: HeadMatrices, numbers: Atte
     template(
       "p",
       {},
-      `${number(exponentials[first])} / ${number(sum)} = ${weightText(weights[first])}. `,
+      quotient,
       hidden > 0 && `${hidden} ${hidden > 1 ? "tokens get" : "token gets"} nothing. `,
       template("button", { type: "button", onclick: onOpen }, "The whole matrix"),
     ),

@@ -1,14 +1,12 @@
 // The state of a walk: the document, and what the view is shaped by. Listeners are called once for each change.
 
 import { matricesOf } from "./matrices.ts";
+import { STEP_ORDER } from "../core/constants.ts";
 
 const FIRST: WalkValues = {
   ...{ step: "tokens", layer: 0, head: 0, q: null, k: null, drawing: "stage" },
   ...{ predict: false, stretch: "0", limit: null, focus: "", dim: false, why: false, play: false, blank_at: null },
 };
-
-/** The steps before those that not every layer has, which stand in for them. */
-const BEFORE: Record<string, string> = { normed: "qkv", rotated: "qkv" };
 
 /** called with the names of what is new; "document" is one */
 export type Listener = (changed: Set<string>) => void;
@@ -39,7 +37,9 @@ export class Store {
     const inside = (at: number | null, labels: string[]) =>
       at !== null && Number.isInteger(at) && at >= 0 && at < labels.length ? at : null;
     const known = (wanted: string) => steps.find(({ name }) => name === wanted);
-    const step = known(values.step) ?? known(BEFORE[values.step]) ?? steps[0];
+    const earlier = STEP_ORDER.slice(0, Math.max(0, STEP_ORDER.indexOf(values.step)));
+    const before = steps.filter(({ name }) => earlier.includes(name)).at(-1);
+    const step = known(values.step) ?? before ?? steps[0]; // not every layer has every step
     return {
       ...values,
       head: heads.includes(values.head) ? values.head : heads[0],
