@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers.pytorch_utils import Conv1D
 
-from attnviz.pretrained.model import FusedOrder, ModuleNames
+from attnviz.pretrained.model import HEAD_NORMS, FusedOrder, ModuleNames
 from attnviz.toy.layers import linear_map
 from attnviz.trace.head_norm import HeadNorm, HeadNormKind
 from attnviz.trace.layer import (
@@ -100,10 +100,6 @@ def find_output_projection(module: nn.Module, parent: nn.Module | None) -> Linea
     candidates = [getattr(module, name, None) for name in OUTPUTS]
     candidates.append(getattr(getattr(parent, "output", None), "dense", None))
     return next((_linear_map(layer) for layer in candidates if isinstance(layer, nn.Linear | Conv1D)), None)
-
-
-HEAD_NORMS = (("q_norm", "k_norm"), ("q_layernorm", "k_layernorm"), ("query_layernorm", "key_layernorm"))
-"""The norms of queries and keys: Qwen3, Gemma 3, OLMo 2 and most others; LFM2, Phi; Hunyuan"""
 
 
 def find_head_norms(module: nn.Module, heads: int, head_size: int) -> list[dict[Operand, HeadNorm]]:

@@ -23,6 +23,9 @@ from attnviz.trace.recorder import Call, Pass, batch_weights, recording
 from attnviz.trace.trace import Trace
 from attnviz.trace.vocabulary import Vocabulary
 
+HEAD_NORMS = (("q_norm", "k_norm"), ("q_layernorm", "k_layernorm"), ("query_layernorm", "key_layernorm"))
+"""Names of the norms of queries and keys in an attention module: Qwen3, Gemma 3, OLMo 2 and most others; LFM2, Phi;
+Hunyuan"""
 TRACE_BYTES = 160 * 2**20
 """The memory for each model's traces: two 512-token traces of a model like bert-base, or eight of the built-in one."""
 

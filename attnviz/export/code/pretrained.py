@@ -14,8 +14,7 @@ from collections.abc import Iterator
 from attnviz.attention import Mask
 from attnviz.export.code.cells import Cell, compare_places, literals, rotated_cells, section
 from attnviz.pretrained import BUILT_IN, PretrainedModel
-from attnviz.pretrained.families import HEAD_NORMS
-from attnviz.pretrained.model import BlockMaps, ModuleNames
+from attnviz.pretrained.model import HEAD_NORMS, BlockMaps, ModuleNames
 from attnviz.pretrained.rotary import Columns
 from attnviz.tokens import Tokens
 from attnviz.trace.layer import LayerTrace
