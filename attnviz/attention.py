@@ -106,9 +106,12 @@ class Mask(ShortRepr):
             return False
         return bool(hidden_cells(self.cells, self.cells.shape).all(dim=-1).any())
 
-    def hidden_value(self, scale: float) -> float:
-        """Return the number in a hidden cell of `masked` if the scores are multiplied by `scale`."""
-        return self.value if self.fills == "scaled" or self.is_infinite else self.value * scale
+    def hidden_value(self, scale: float, cap: float | None = None) -> float:
+        """Return the number in a hidden cell of `masked` if the scores are multiplied by `scale`, then capped."""
+        if self.fills == "scaled" or self.is_infinite:
+            return self.value
+        scaled = self.value * scale
+        return scaled if cap is None else cap * math.tanh(scaled / cap)
 
     def of_heads(self, heads: int | list[int]) -> Mask:
         """Return the mask of one head, (Tq, Tk), or of several, (h, Tq, Tk); shared masks are (Tq, Tk)."""
@@ -145,11 +148,18 @@ class AttentionSteps(ShortRepr):
     scaled: Tensor
     """(..., Tq, Tk): scores × scale"""
     masked: Tensor
-    """(..., Tq, Tk): scaled, with hidden cells at −inf, or at the number that a `Mask` fills in"""
+    """(..., Tq, Tk): capped, with hidden cells at −inf, or at the number that a `Mask` fills in"""
     weights: Tensor
-    """(..., Tq, Tk): softmax of masked over the keys; a row sums to 1, or to 0 if all its cells are at −inf"""
+    """(..., Tq, Tk): softmax of masked over the keys; a row sums to 1, or to 0 if all its cells are at −inf. With a
+    sink, a row and its share in `sink` sum to 1"""
     head_outputs: Tensor
     """(..., Tq, Dv): weights @ value"""
+    cap: float | None = None
+    """The soft cap of `capped`; None if there is none"""
+    sinks: Tensor | None = None
+    """The sink's score, beside those in `masked`; broadcasts to (..., Tq, 1). None if there is no sink"""
+    sink: Tensor | None = None
+    """(..., Tq, 1): the sink's share of each row's softmax; None if there is no sink"""
 
     @property
     def scores(self) -> Tensor:
@@ -158,6 +168,11 @@ class AttentionSteps(ShortRepr):
         It is computed on each read, so that a forward pass keeps one large matrix less.
         """
         return self.query @ self.key.transpose(-2, -1)
+
+    @property
+    def capped(self) -> Tensor:
+        """(..., Tq, Tk): cap · tanh(scaled / cap), computed on each read; without a cap, `scaled` itself."""
+        return self.scaled if self.cap is None else soft_cap(self.scaled, self.cap)
 
     @property
     def hidden(self) -> Tensor:
@@ -178,7 +193,14 @@ class AttentionSteps(ShortRepr):
 
 
 def attend(
-    query: Tensor, key: Tensor, value: Tensor, *, mask: Tensor | Mask | None = None, scale: float | None = None
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    *,
+    mask: Tensor | Mask | None = None,
+    scale: float | None = None,
+    cap: float | None = None,
+    sinks: Tensor | None = None,
 ) -> AttentionSteps:
     """Compute softmax(Q Kᵀ · scale + mask) V and keep every step (Vaswani et al. 2017, section 3.2.1).
 
@@ -190,29 +212,60 @@ def attend(
             `torch.nn.functional.scaled_dot_product_attention`). Anything that broadcasts to (..., Tq, Tk); or a `Mask`,
             which may fill a finite number into hidden cells, also before the scaling.
         scale: the factor on the scores; 1/√D if None.
+        cap: the soft cap c, above 0: before the mask, scaled scores become c · tanh(scaled / c), which lies between −c
+            and c, as in Gemma 2; None for none.
+        sinks: scores that broadcast to (..., Tq, 1), such as (H, 1, 1): one more column of the softmax, whose share
+            gives nothing to the output, as in gpt-oss; None for none.
 
     Raises:
-        ValueError: the shapes do not match; the message names both.
+        ValueError: the shapes do not match, the message names both; or the cap is not above 0.
         TypeError: a tensor is not floating point.
     """
     _check(query, key, value)
+    if cap is not None and not 0 < cap < math.inf:
+        raise ValueError(f"a soft cap of {cap} is not above 0")
     filling = mask if isinstance(mask, Mask) else None
     cells = mask.cells if isinstance(mask, Mask) else mask
     if scale is None:
         scale = 1 / math.sqrt(query.shape[-1])
-    masked = scaled = (query @ key.transpose(-2, -1)).mul_(scale)  # (..., Tq, Tk), in place: these matrices are large
+    scaled = (query @ key.transpose(-2, -1)).mul_(scale)  # (..., Tq, Tk), in place: these matrices are large
+    masked = scaled if cap is None else soft_cap(scaled, cap)
     if cells is not None and filling is not None and not filling.is_infinite:
         if filling.fills == "scores":
             masked = apply_mask(query @ key.transpose(-2, -1), cells, filling.value) * scale
+            masked = masked if cap is None else soft_cap(masked, cap)
         else:
-            masked = apply_mask(scaled, cells, filling.value)
-        weights = torch.softmax(masked, dim=-1)
+            masked = apply_mask(masked, cells, filling.value)
+        weights, sink = _softmax(masked, sinks)
     elif cells is not None:
-        masked = apply_mask(scaled, cells)
-        weights = _zero_hidden_rows(torch.softmax(masked, dim=-1), cells)
+        masked = apply_mask(masked, cells)
+        weights, sink = _softmax(masked, sinks)
+        weights = _zero_hidden_rows(weights, cells)
     else:
-        weights = torch.softmax(masked, dim=-1)
-    return AttentionSteps(query, key, value, scale, cells, scaled, masked, weights, weights @ value)
+        weights, sink = _softmax(masked, sinks)
+    outputs = weights @ value
+    return AttentionSteps(query, key, value, scale, cells, scaled, masked, weights, outputs, cap, sinks, sink)
+
+
+def soft_cap(scaled: Tensor, cap: float) -> Tensor:
+    """Return cap · tanh(scaled / cap), between −cap and cap, in the shape of `scaled` (Bello et al. 2016)."""
+    return torch.tanh(scaled / cap) * cap
+
+
+def _softmax(masked: Tensor, sinks: Tensor | None) -> tuple[Tensor, Tensor | None]:
+    """Return the softmax over the keys, (..., Tq, Tk), and the share of the sink, (..., Tq, 1), if there is one.
+
+    Raises:
+        ValueError: the sinks do not broadcast to (..., Tq, 1).
+    """
+    if sinks is None:
+        return torch.softmax(masked, dim=-1), None
+    column = (*masked.shape[:-1], 1)
+    try:
+        whole = torch.softmax(torch.cat([masked, sinks.to(masked.dtype).expand(column)], dim=-1), dim=-1)
+    except RuntimeError as error:
+        raise ValueError(f"sinks {tuple(sinks.shape)} do not broadcast to {column}") from error
+    return whole[..., :-1], whole[..., -1:]
 
 
 def apply_mask(scaled: Tensor, mask: Tensor, value: float = -math.inf) -> Tensor:

@@ -21,7 +21,7 @@ def ways() -> None:
 
 shell.begin("averages")
 with side_bar.settings():
-    controls.token_controls()
+    controls.token_controls(controls.ADDED_POSITIONS)
     controls.seed()
 shell.text()
 ways()

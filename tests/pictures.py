@@ -37,27 +37,51 @@ class Matrices:
     def double(self, name: str) -> Array:
         return self.get(name).astype(np.float64)
 
+    def operand(self, name: str) -> str:
+        """Return the name of the queries or keys that the scores are made of."""
+        changed = (f"rotated_{name}", f"normed_{name}")
+        return next((one for one in changed if f"{one}/{self.head}" in self.document.arrays), name)
+
+    def query_angles(self) -> Array:
+        return np.arctan2(self.double("sin"), self.double("cos"))
+
+    key_angles = query_angles
+
     def key_t(self) -> Array:
-        return self.get("key").T
+        return self.get(self.operand("key")).T
 
     def scores(self) -> Array:
-        return self.double("query") @ self.double("key").T
+        return self.double(self.operand("query")) @ self.double(self.operand("key")).T
 
     def scaled(self) -> Array:
         return self.scores() * self.document.header.scale
 
-    def masked(self) -> Array:
-        scaled, kind = self.scaled(), self.document.header.mask
-        if kind == "none":
-            return scaled
-        cells = np.tri(*scaled.shape, dtype=bool) if kind == "causal" else self.get("mask")
-        return np.where(cells, scaled, -np.inf) if cells.dtype == bool else scaled + cells
+    def capped(self) -> Array:
+        cap = self.document.header.cap
+        return self.scaled() if cap is None else cap * np.tanh(self.scaled() / cap)
 
-    def weights(self) -> Array:
+    def masked(self) -> Array:
+        capped, kind = self.capped(), self.document.header.mask
+        if kind == "none":
+            return capped
+        cells = np.tri(*capped.shape, dtype=bool) if kind == "causal" else self.get("mask")
+        return np.where(cells, capped, -np.inf) if cells.dtype == bool else capped + cells
+
+    def with_sink(self) -> Array:
+        """The softmax over the keys, and over a sink that stands after them; −∞ where there is none."""
+        own = f"sinks/{self.head}"
         masked = self.masked()
+        sinks = self.double("sinks") if own in self.document.arrays else np.full((len(masked), 1), -np.inf)
+        masked = np.hstack([masked, sinks])
         largest = masked.max(-1, keepdims=True)
         shares = np.exp(masked - np.where(np.isfinite(largest), largest, 0.0))
         return shares / np.maximum(shares.sum(-1, keepdims=True), np.finfo(float).tiny)  # zeros if all are hidden
+
+    def weights(self) -> Array:
+        return self.with_sink()[:, :-1]
+
+    def sink(self) -> Array:
+        return self.with_sink()[:, -1:]
 
     def row_sum(self) -> Array:
         return self.weights().sum(-1, keepdims=True)

@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 
 from attnviz.pretrained import PretrainedModel
+from attnviz.pretrained.described import MASK
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import Tokens
+from attnviz.tokens.value import bare
 
-MASK = "[MASK]"
-"""How a mask is written in a text, whatever the model's own mask token is called"""
 Lack = Literal["head", "decoder", "both", "mask"]
 """What keeps a model from filling blanks: it has no language head; it is a decoder, which sees only earlier tokens; it
 has an encoder and a decoder; or its tokenizer has no mask token"""
@@ -63,7 +63,7 @@ def lacks(model: PretrainedModel) -> Lack | None:
 
 
 def read(model: PretrainedModel, text: str) -> Tokens:
-    """Tokenise a text; each "[MASK]" in it is one mask, even if the model's mask token has another name."""
+    """Tokenise a text; each `MASK` in it is one mask, whatever the model's own mask token is called."""
     return model.tokenize(text if model.mask is None else text.replace(MASK, model.mask[0]))
 
 
@@ -150,5 +150,4 @@ def completed(model: PretrainedModel, blanks: Blanks) -> list[tuple[str, bool]]:
 
 def label_for(model: PretrainedModel, token: int) -> str:
     """Return the label of a token in a model's vocabulary, without the mark of a space before it."""
-    label = model.label(token)
-    return label.lstrip("␣▁") or label
+    return bare(model.label(token))

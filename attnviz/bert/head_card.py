@@ -118,10 +118,3 @@ SCORES = tuple(field.name for field in fields(SeedResult) if field.name != "seed
 def read_card() -> Card:
     """Return the card of the head that ships with the app."""
     return Card.from_json(json.loads(HEAD_FILE.with_suffix(".json").read_text(encoding="utf-8")))
-
-
-def own_head_in_short() -> str:
-    """Say how often the first guess of the shipped head is right, in a line."""
-    words = read_card().seeds[0].words
-    named = f"{words.top_1:.0%}".replace("%", " %")
-    return f"MiniLM was made to compare sentences, not to guess words: it names {named} of hidden words first."

@@ -109,6 +109,8 @@ class TokenExtremes(ShortRepr, ArraysSize):
     """(N,) ids, the smallest number first"""
     smallest: Tensor
     """(N,): their numbers"""
+    tied: int
+    """How many tokens share the smallest number"""
     log_sum: float
     """log Σ exp(logit) over all V, if the layer reads a vector of zeros"""
 
@@ -138,7 +140,7 @@ def favoured(output: Chunks, bias: Tensor | None = None, *, count: int = LISTED)
     most, least = numbers.topk(count), numbers.topk(count, largest=False)
     return TokenExtremes(
         "length" if bias is None else "bias", most.indices, most.values, least.indices, least.values,
-        float(logits.double().logsumexp(0)),
+        int((numbers == numbers.min()).sum()), float(logits.double().logsumexp(0)),
     )  # fmt: skip
 
 

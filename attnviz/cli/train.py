@@ -44,8 +44,8 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     names = (*SHIPPED, BLANKS)
     add("name", choices=names, help=f"one of {', '.join(names)}", metavar="name")
     add(
-        "--text", type=Path, nargs="+", metavar="FILE",
-        help="the text that chargpt learns from: UTF-8, up to 5 MB; or all texts that blanks learns from",
+        "--text", type=Path, action="append", metavar="FILE",
+        help="the text that chargpt learns from: UTF-8, up to 5 MB; or one that blanks learns from, once for each text",
     )  # fmt: skip
     add("--train-file", type=Path, metavar="FILE", help="what tagging learns from: a word and its tag a line, UTF-8")
     add("--test-file", type=Path, metavar="FILE", help="what tagging is tested on, in the same form")
@@ -190,11 +190,14 @@ def _command(arguments: argparse.Namespace, training: TrainingSettings) -> str:
 
 
 def _command_from(arguments: argparse.Namespace, training: TrainingSettings, usual: TrainingSettings) -> str:
-    given = {name: files for name in FILES if (files := getattr(arguments, name)) is not None}
-    files = {name: [file.name for file in (of if isinstance(of, list) else [of])] for name, of in given.items()}
+    files = []
+    for name in FILES:
+        given = getattr(arguments, name) or []
+        option = f"--{name.replace('_', '-')}"
+        files += [word for file in (given if isinstance(given, list) else [given]) for word in (option, file.name)]
     values = {name: getattr(training, name) for name in SETTINGS_NAMES}
     changed = {name: value for name, value in values.items() if value != getattr(usual, name)}
-    return command_line("train", arguments.name, **files, **changed)
+    return command_line("train", arguments.name, *files, **changed)
 
 
 def _train_blanks(arguments: argparse.Namespace) -> int:
@@ -206,7 +209,16 @@ def _train_blanks(arguments: argparse.Namespace) -> int:
 
     from attnviz.bert.head_card import WHAT, Card
     from attnviz.bert.language_head import SEEDS, SETTINGS, HeadRun, are_words, score_alone
-    from attnviz.bert.masked_states import HIDDEN_PART, MaskedStates, digest_of, extend, read_corpora, shuffled
+    from attnviz.bert.masked_states import (
+        FEWEST,
+        HIDDEN_PART,
+        MOST,
+        MaskedStates,
+        digest_of,
+        extend,
+        read_corpora,
+        shuffled,
+    )
     from attnviz.bert.search import built_in
     from attnviz.files import write_atomically
     from attnviz.pretrained.built_in import BuiltInModel
@@ -230,7 +242,10 @@ def _train_blanks(arguments: argparse.Namespace) -> int:
             wish_to_stop() as is_stopped:  # fmt: skip
         is_read = extend(masked, model, shuffled(sentences, settings.seed), settings.seed, stops=is_stopped,
                          progress=lambda count: bar.update(count - bar.n))  # fmt: skip
-        write_atomically(states, masked.to_bytes())
+        if is_read and not masked.tokens:
+            raise ValueError(f"the texts have no sentence of {FEWEST} to {MOST} tokens, [CLS] and [SEP] included")
+        if masked.tokens:
+            write_atomically(states, masked.to_bytes())
     if not is_read:
         return failed(f"stopped after {masked.read:,} of {len(sentences):,} sentences; {again}", INTERRUPTED)
     is_word = are_words(model)

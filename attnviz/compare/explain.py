@@ -6,13 +6,15 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 import numpy.typing as npt
+import torch
 
 from attnviz.annotated_text import AnnotatedText, named
 from attnviz.compare.alignment import GAP
 from attnviz.compare.matrices import Comparison, Distance
 from attnviz.formatting import counted, number
 from attnviz.formulas import Expression, tree
-from attnviz.steps import STEPS
+from attnviz.measures.summary import shares_of_keys
+from attnviz.steps import WALK
 
 _ONE, _TWO, _J, _N = map(tree.Symbol, "12jn")
 _CELL = tree.Product((tree.Symbol("i"), _J), "none")
@@ -110,12 +112,14 @@ def perplexity(weights: npt.NDArray[np.float32]) -> float | None:
     """Return the mean perplexity of the rows of weights (P, R): 2 to the power of a row's entropy in bits.
 
     A row's perplexity is the number of keys that it spreads over: 1 if all weight is on one key, R if all keys have
-    equal weight. Rows without weights do not count. Returns None if no row has weights.
+    equal weight. Rows without weights do not count; of a row whose sink takes a share, only how it shares out the rest
+    counts. Returns None if no row has weights.
     """
     p = np.nan_to_num(weights.astype(np.float64))
     p = p[p.sum(axis=1) > 0]
     if not len(p):
         return None
+    p = shares_of_keys(torch.from_numpy(p)).numpy()
     entropy = -(p * np.log2(p, out=np.zeros_like(p), where=p > 0)).sum(axis=1)
     return float((2**entropy).mean())
 
@@ -166,7 +170,7 @@ def _largest_cell_change(
         for matrix, side in (("a", comparison.a), ("b", comparison.b))
     )
     query, key = place(queries, keys, distance.at)
-    cell = f"The largest change is {STEPS[comparison.quantity].cell} of "
+    cell = f"The largest change is {WALK[comparison.quantity].cell} of "
     return AnnotatedText.of(cell, query, " for ", key, ": ", a, " in A, ", b, " in B.")
 
 
@@ -186,7 +190,7 @@ def _only_changed_tokens(comparison: Comparison, queries: Sequence[str]) -> list
 
 
 def _perplexity_note(comparison: Comparison, differs: Collection[str]) -> list[str]:
-    if not STEPS[comparison.quantity].is_distribution or not {"scale", "mask"} & set(differs):
+    if not WALK[comparison.quantity].is_distribution or not {"scale", "mask"} & set(differs):
         return []
     a, b = perplexity(comparison.a), perplexity(comparison.b)
     if a is None or b is None:

@@ -15,12 +15,13 @@ import torch
 
 from attnviz.attention import AttentionSteps
 from attnviz.compare.alignment import GAP, Alignment, align, expand
+from attnviz.measures.summary import sink_shares
 from attnviz.reprs import ArraysSize, ShortRepr
-from attnviz.steps import STEPS
+from attnviz.steps import WALK
 from attnviz.tokens import Tokens
 from attnviz.trace.layer import LayerTrace
 
-QUANTITIES = tuple(name for name, step in STEPS.items() if step.is_by_cell)
+QUANTITIES = tuple(name for name, step in WALK.items() if step.is_by_cell)
 """The steps with one cell per query and key, which can be compared cell by cell."""
 
 Floats = npt.NDArray[np.float32]
@@ -152,7 +153,7 @@ def jensen_shannon(p: npt.NDArray[np.float64], q: npt.NDArray[np.float64]) -> np
 
 
 def _divergence(quantity: str, a: Floats, b: Floats, keys: Alignment) -> tuple[npt.NDArray[np.float64] | None, str]:
-    if not STEPS[quantity].is_distribution:
+    if not WALK[quantity].is_distribution:
         return None, "only rows of weights sum to 1"
     if keys.gaps:
         return None, "A and B do not have the same keys"
@@ -160,8 +161,19 @@ def _divergence(quantity: str, a: Floats, b: Floats, keys: Alignment) -> tuple[n
     # A row that only one side has is NaN; a row whose keys are all masked sums to 0.
     has_weights = (np.nan_to_num(p).sum(axis=1) > 0) & (np.nan_to_num(q).sum(axis=1) > 0)
     bits = np.full(len(p), np.nan)
-    bits[has_weights] = jensen_shannon(p[has_weights], q[has_weights])
+    bits[has_weights] = jensen_shannon(*_with_sinks(p[has_weights], q[has_weights]))
     return bits, ""
+
+
+def _with_sinks(
+    p: npt.NDArray[np.float64], q: npt.NDArray[np.float64]
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
+    """Add a column for the share of a sink, where rows of p or q, (P, R), leave one: all rows then sum to 1."""
+    shares = [sink_shares(torch.from_numpy(rows)) for rows in (p, q)]
+    if shares == [None, None]:
+        return p, q
+    of_p, of_q = (np.zeros((len(p), 1)) if share is None else share.numpy() for share in shares)
+    return np.hstack([p, of_p]), np.hstack([q, of_q])
 
 
 def _numbers(steps: AttentionSteps, quantity: str) -> Floats:
@@ -176,9 +188,9 @@ def _numbers(steps: AttentionSteps, quantity: str) -> Floats:
 def _unmasked(steps: AttentionSteps, quantity: str) -> Floats:
     """Return a quantity as drawn, (Tq, Tk): NaN in masked cells."""
     numbers = _numbers(steps, quantity)
-    if not STEPS[quantity].masked_value:
+    if not WALK[quantity].masked_value:
         return numbers
-    hidden = steps.hidden_weights if STEPS[quantity].is_distribution else steps.hidden
+    hidden = steps.hidden_weights if WALK[quantity].is_distribution else steps.hidden
     return np.where(hidden.numpy(), np.float32(np.nan), numbers)
 
 
@@ -251,7 +263,7 @@ def divergences(weights: Mapping[int, Floats], of: int) -> Divergences:
 
     Args:
         weights: the matrices of N heads or layers by their numbers, (Tq, Tk) each: rows sum to 1, or to 0 where the
-            mask hides all keys.
+            mask hides all keys, or to less than 1 where a sink takes a share, which counts as one more key.
         of: the number of the reference.
     """
     matrices = {number: matrix.astype(np.float64) for number, matrix in weights.items()}
@@ -261,4 +273,8 @@ def divergences(weights: Mapping[int, Floats], of: int) -> Divergences:
 
 def _mean_of_rows(p: npt.NDArray[np.float64], q: npt.NDArray[np.float64]) -> float:
     has_weights = (p.sum(axis=1) > 0) & (q.sum(axis=1) > 0)
-    return float(jensen_shannon(p[has_weights], q[has_weights]).mean()) if has_weights.any() else float("nan")
+    return (
+        float(jensen_shannon(*_with_sinks(p[has_weights], q[has_weights])).mean())
+        if has_weights.any()
+        else float("nan")
+    )

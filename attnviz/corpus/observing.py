@@ -21,6 +21,8 @@ from attnviz.measures.summary import (
     distance,
     entropy,
     is_punctuation,
+    shares_of_keys,
+    sink_shares,
     weight_at,
 )
 from attnviz.tokens import Tokens
@@ -156,10 +158,10 @@ def _of_layer(weights: Tensor, marks: Marks, *, causal: bool) -> tuple[Tensor, T
 
 def _measures(weights: Tensor, marks: Marks, *, causal: bool) -> Tensor:
     """Return the measures of each head, (B, H, M), from weights (B, H, T, T), averaged over each sentence's queries."""
-    attending = (weights.sum(-1) > 0.5) & marks.is_token[:, None]  # padding may have weights as a query
+    attending = (weights.sum(-1) > 0) & marks.is_token[:, None]  # padding may have weights as a query
     keys = torch.stack(list(marks.named.values()), -1)[:, None].to(weights.dtype)  # (B, 1, T, K)
     on_keys = dict(zip(marks.named, (weights @ keys).unbind(-1), strict=True))  # (B, H, T) each
-    measures = []
+    measures, between_keys = [], shares_of_keys(weights)
     for name in NAMES:
         if name in NEIGHBOURS:
             measures.append(_at_neighbour(weights, marks, attending, NEIGHBOURS[name], causal=causal))
@@ -167,7 +169,7 @@ def _measures(weights: Tensor, marks: Marks, *, causal: bool) -> Tensor:
             exists = marks.named[name].any(-1)[:, None]
             measures.append(average(on_keys[name], attending).masked_fill(~exists, torch.nan))
         else:
-            measures.append(average({"entropy": entropy, "distance": distance}[name](weights), attending))
+            measures.append(average({"entropy": entropy, "distance": distance}[name](between_keys), attending))
     return torch.stack(measures, -1)
 
 
@@ -195,8 +197,10 @@ def divergence_sums(weights: Tensor) -> Tensor:
     al. 2019, section 6, compare the heads of BERT by it).
 
     Args:
-        weights: the weights of all G heads of a model on one text, (G, Tq, Tk).
+        weights: the weights of all G heads of a model on one text, (G, Tq, Tk). A sink's share counts as one more key.
     """
+    sink = sink_shares(weights)
+    weights = weights if sink is None else torch.cat([weights, sink], dim=-1)
     entropies = entropy(weights).double().sum(-1)  # (G,)
     sums = weights.new_zeros(len(weights), len(weights), dtype=torch.float64)
     for head in range(len(weights) - 1):

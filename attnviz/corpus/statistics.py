@@ -165,7 +165,8 @@ class CorpusStatistics:
     part_count: npt.NDArray[np.int64]
     """(P,): the number of queries in each part"""
     part_mean: npt.NDArray[np.float64]
-    """(L, H, P, P): the mean weight that queries of one part give to all keys of another; a row sums to 1"""
+    """(L, H, P, P): the mean weight that queries of one part give to all keys of another; a row sums to 1,
+    or to less with a sink"""
     pair_count: int
     """The number of queries used for `divergence`"""
     divergence: npt.NDArray[np.float64]

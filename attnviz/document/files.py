@@ -119,6 +119,8 @@ def write_header(header: Header) -> str:
     written = _fields(header)
     if header.key == header.query:
         written["key"] = None
+    if header.cap is None:
+        del written["cap"]
     written["steps"] = [
         {**_fields(step), **{name: said_to_json(getattr(step, name)) for name in SAID}} for step in header.steps
     ]
@@ -164,7 +166,7 @@ def read_header(text: str) -> Header:
         refuse(f"The document's version is not {VERSION}, the only one that this reader knows.")
     try:
         return _header(header)
-    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+    except (KeyError, TypeError, ValueError, OverflowError, AttributeError, RecursionError):
         refuse(f"The document's header is not as version {VERSION} says.")
 
 
@@ -182,7 +184,21 @@ def _header(header: dict[str, Any]) -> Header:
         name: Reference(reference["digest"], reference["dtype"], tuple(reference["shape"]))
         for name, reference in values["references"].items()
     }
-    return Header(**{**arguments, "scale": float(values["scale"])})
+    arguments["scale"] = _number(values["scale"])
+    arguments |= {name: _number(values[name]) for name in ("mask_value", "cap") if values.get(name) is not None}
+    return Header(**arguments)
+
+
+def _number(value: Any) -> float:
+    """Return a number of a header.
+
+    Raises:
+        TypeError: it is no number; JSON's true and false are none, though Python's are.
+        OverflowError: it is too large for a float.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{type(value).__name__} is no number")
+    return float(value)
 
 
 def _step(step: Mapping[str, Any]) -> StepText:

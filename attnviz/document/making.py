@@ -112,6 +112,7 @@ def _header(
         mask_value=None if layer.mask.is_infinite else layer.mask.value,
         mask_fills=layer.mask.fills,
         guesses=walk.guess(),
+        cap=layer.cap,
         steps=steps,
         references=references,
         kind="averages" if walk.averages else "walk" if walk.block is None else "block",
@@ -171,7 +172,7 @@ def _arrays(walks: Sequence[Walk]) -> dict[str, _Held]:
         if name in _COMPUTED:
             continue
         if name in OF_HEAD:
-            arrays |= _of_heads(name, heads_matrix(layer, name), heads)
+            arrays |= _of_heads(name, heads_matrix(layer, name, heads), heads)
         else:
             arrays[name] = _held(find_matrix(first, name))
     if layer.key_input is layer.query_input:
@@ -197,10 +198,10 @@ def _held(tensor: Tensor | None) -> _Held | None:
 
 
 def _of_heads(name: str, tensor: Tensor | None, heads: Sequence[int]) -> dict[str, _Held | None]:
-    """Return the arrays of these heads; `tensor` has an axis of all heads, and is converted at most once."""
+    """Return the arrays of these heads; `tensor` has an axis of them, and is converted at most once."""
     if tensor is None:
         return {}
-    whole = cache(lambda: _as_array(tensor if len(heads) == len(tensor) else tensor[list(heads)]))
+    whole = cache(partial(_as_array, tensor))
     shape, dtype = tuple(tensor.shape[1:]), _dtype(tensor)
     return {f"{name}/{head}": _Held(shape, dtype, whole, place) for place, head in enumerate(heads)}
 
@@ -222,7 +223,8 @@ def _masks(walks: Sequence[Walk]) -> dict[str, _Held | None]:
     if not layer.mask.adds and cells.is_floating_point():
         cells = cells.isfinite()
     if cells.ndim == 3 and cells.shape[0] > 1:
-        return _of_heads("mask", cells.expand(-1, *shape), [walk.head for walk in walks])
+        heads = [walk.head for walk in walks]
+        return _of_heads("mask", cells.expand(-1, *shape)[heads], heads)
     return {"mask": _held((cells[0] if cells.ndim == 3 else cells).expand(shape))}
 
 

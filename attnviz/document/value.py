@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from attnviz.trace.matrices import AXES
+from attnviz.trace.matrices import AXES, NORM_WEIGHTS, NORMED, QKV, ROTATED
 
 if TYPE_CHECKING:
     from attnviz.attention import Masked, MaskKind
@@ -35,8 +35,8 @@ DocumentKind = Literal["walk", "averages", "block"]
 heads of a layer, and the steps around them in a transformer"""
 
 COMPUTED = (
-    "key_t", "scores", "scaled", "masked", "weights", "row_sum", "head_outputs", "triangle", "masked_zeros",
-    "softmax_weights", "by_data",
+    "query_angles", "key_angles", "key_t", "scores", "scaled", "capped", "masked", "weights", "sink", "row_sum",
+    "head_outputs", "triangle", "masked_zeros", "softmax_weights", "by_data",
 )  # fmt: skip
 """The matrices that are not in a document: a reader computes them"""
 
@@ -48,10 +48,10 @@ ARRAYS: dict[str, tuple[str, ...]] = {
 
 PROJECTIONS = ("W_query", "W_key", "W_value", "U_query", "U_key", "U_value")
 """The arrays of a head that grow with the width of the model; together they are most of a layer's data"""
-OF_HEAD = (*PROJECTIONS, "b_query", "b_key", "b_value", "query", "key", "value", "mask")
+OF_HEAD = (*PROJECTIONS, "b_query", "b_key", "b_value", *QKV, *NORM_WEIGHTS, *NORMED, *ROTATED, "mask", "sinks")
 """The arrays of a head: head 5's query is `query/5`. A mask that all heads share is `mask`."""
 
-REQUIRED = ("query", "key", "value")
+REQUIRED = QKV
 
 DTYPES = {"mask": ("F32", "BOOL"), "thumbnails": ("U8",), "hidden_thumbnail": ("U8",)}
 """The dtypes of arrays that are not F32"""
@@ -174,6 +174,8 @@ class Header:
     """What the model expects, in the order of the rows; empty if it names no tokens"""
     mask_fills: Masked = "scaled"
     """Whether it fills cells of `scaled`, or of `scores`, so that the scale multiplies it"""
+    cap: float | None = None
+    """The soft cap of the scaled scores; None if there is none. A file without it has none"""
     version: int = VERSION
     """The version of the format"""
 
@@ -229,6 +231,8 @@ def check_header(header: Header) -> None:
         refuse(f"header.heads_in_layer is not from 1 to {MAX_HEADS:,}.")
     if not math.isfinite(header.scale):
         refuse("header.scale is not finite.")
+    if header.cap is not None and not 0 < header.cap < math.inf:
+        refuse("header.cap is not above 0.")
 
 
 def possible(header: Header) -> dict[str, tuple[str, ...]]:

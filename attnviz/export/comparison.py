@@ -18,7 +18,7 @@ from attnviz.figures.colour_limit import colour_limit, darkened_limit, end_text
 from attnviz.figures.style import matrix_text
 from attnviz.formatting import power_of_ten
 from attnviz.sources.compared import Choice, differs
-from attnviz.steps import STEPS
+from attnviz.steps import WALK
 from attnviz.steps.picture import darkens
 from attnviz.trace.walk import Walk
 from attnviz.trained.shipped import title as title_of_model
@@ -90,10 +90,11 @@ class HeadComparison:
 
     def _hidden(self) -> str:
         """Return the value of hidden cells in A or B: "0", "−∞", or another number that a mask fills in."""
-        if STEPS[self.comparison.quantity].is_distribution:
+        if WALK[self.comparison.quantity].is_distribution:
             return "0"
-        masks = [(head.layer.mask, head.layer.scale) for head in self.heads if head.layer.mask.kind != "none"]
-        return " or ".join(dict.fromkeys(power_of_ten(mask.hidden_value(scale)) for mask, scale in masks)) or "−∞"
+        layers = [head.layer for head in self.heads if head.layer.mask.kind != "none"]
+        values = (layer.mask.hidden_value(layer.scale, layer.cap) for layer in layers)
+        return " or ".join(dict.fromkeys(map(power_of_ten, values))) or "−∞"
 
     def payload(self, *, stretch: bool | None) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Return what the component Compare reads: its header, all but the pin and the focus, and the matrices encoded.
@@ -103,7 +104,7 @@ class HeadComparison:
         axis, the label at each aligned position or null), `hidden` (what a hatched cell of an aligned token means, or
         null), `alt` (the text alternative) and `ranges` (of encoded matrices: see `compare.matrices.encode`).
         """
-        masked = STEPS[self.comparison.quantity].masked_value and self._hidden()
+        masked = WALK[self.comparison.quantity].masked_value and self._hidden()
         encoded = {name: encode(matrix) for name, matrix in self.matrices().items()}
         header = {
             "trace": self.digest(stretch=stretch),
@@ -119,7 +120,7 @@ class HeadComparison:
 
     def _panels(self, *, stretch: bool | None) -> list[dict[str, Any]]:
         """Return the panels: A and B share a colour domain; the difference has its own, centred at 0."""
-        both, weights = self.comparison, STEPS[self.comparison.quantity].is_distribution
+        both, weights = self.comparison, WALK[self.comparison.quantity].is_distribution
         end = colour_limit(both.a, both.b)
         high = end if not weights else self.darkened_limit if darkens(stretch, self.keys) else 1.0
         shared = {"role": "attention", "low": 0.0 if weights else -end, "high": high,
@@ -151,7 +152,7 @@ class HeadComparison:
     @property
     def darkened_limit(self) -> float:
         """The weight at which the colours of A and B end when they are darkened; 1 if darkening changes nothing."""
-        weights = STEPS[self.comparison.quantity].is_distribution
+        weights = WALK[self.comparison.quantity].is_distribution
         return darkened_limit(self.comparison.a, self.comparison.b) if weights else 1.0
 
     @property

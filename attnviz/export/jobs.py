@@ -16,7 +16,8 @@ from attnviz.export.web import make_page, write_page
 from attnviz.links.link import KEYS
 from attnviz.sources.models import DirectResources
 from attnviz.sources.shown import ShownHead, ShownPart, shown, shown_part
-from attnviz.steps import STEPS, names_at, steps_of
+from attnviz.steps import STEPS, names_at, steps_of, walk_names_at
+from attnviz.trace.model import Place
 from attnviz.trace.walk import Walk
 
 NUMBERS = {"csv": ".csv.zip", "npz": ".npz", "ipynb": ".ipynb", "py": ".py"}
@@ -98,7 +99,9 @@ class Exporter:
                 yield Job({**view, "block": layer, "head": head}, stem, self.page, steps)
             else:
                 where = f"-layer{layer}" if selection.source.has_layers else ""
-                yield Job({**view, "layer": layer, "head": head}, f"{prefix}{name}{where}-head{head}", self.page)
+                steps = walk_names_at(selection.model.description, Place(selection.kind, layer))
+                stem = f"{prefix}{name}{where}-head{head}"
+                yield Job({**view, "layer": layer, "head": head}, stem, self.page, steps)
 
     @property
     def _walks(self) -> str:

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from attnviz.export.csv_files import protected
 from attnviz.figures.style import AXIS_TITLE, ROWS_AND_COLUMNS
 from attnviz.steps import OF_HEAD, PARTS
-from attnviz.trace.matrices import AXES, QKV, find_matrix, heads_matrix
+from attnviz.trace.matrices import AXES, NORM_WEIGHTS, NORMED, QKV, ROTATED, find_matrix, heads_matrix
 from attnviz.trace.walk import Walk
 
 Array = npt.NDArray[np.float32]
@@ -28,14 +28,15 @@ MAX_CSV_CELLS = 2_500_000
 
 _WORDS = {
     "model": "feature", "key_model": "feature", "output": "feature", "value_dim": "dim", "hidden": "neuron",
-    "concat": "column", "vocabulary": "entry", "outcome": "entry",
+    "concat": "column", "vocabulary": "entry", "outcome": "entry", "one": "number",
 }  # fmt: skip
 
 
 def _axes(name: str) -> tuple[str, str]:
     """Return the names of a quantity's rows and columns; a vector is one row."""
     *rows, columns = (_WORDS.get(axis, axis) for axis in AXES[name])
-    return rows[0] if rows else "weight" if name.startswith("gamma_") else "bias", columns
+    of_vector = {"gamma": "weight", "root": "root of mean square"}.get(name.partition("_")[0], "bias")
+    return rows[0] if rows else of_vector, columns
 
 
 QUANTITIES = {name: _axes(name) for step in PARTS.values() for name in (*step.weights, *step.matrices)}
@@ -60,9 +61,13 @@ def collect(walk: Walk, heads: Sequence[int]) -> dict[str, Array]:
     """
     layer, chosen = walk.layer, list(heads)
     steps = layer.all_heads()
-    of_heads = {name: getattr(steps, name) for name in OF_HEAD}
-    of_heads |= {name: heads_matrix(layer, name) for name in (f"{letter}_{of}" for letter in "WUb" for of in QKV)}
-    quantities = {name: None if tensor is None else tensor[chosen] for name, tensor in of_heads.items()}
+    maps = (f"{letter}_{of}" for letter in "WUb" for of in QKV)
+    of_layer = (*QKV, *NORMED, *ROTATED, *NORM_WEIGHTS, *maps, "sinks")
+    quantities = {name: heads_matrix(layer, name, chosen) for name in of_layer}
+    computed = {name: getattr(steps, name) for name in OF_HEAD if name not in quantities}
+    if layer.cap is None:
+        del computed["capped"]
+    quantities |= {name: None if tensor is None else tensor[chosen] for name, tensor in computed.items()}
     quantities["concat"] = steps.concat
     quantities["embeddings_k"] = None if layer.key_input is layer.query_input else layer.key_input
     for name in QUANTITIES.keys() - quantities.keys():

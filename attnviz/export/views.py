@@ -13,7 +13,7 @@ from attnviz.links.pages import PAGES
 from attnviz.links.values import ROLLOUT
 from attnviz.sources import PRETRAINED, SOURCES, Get, Resources, Source
 from attnviz.sources.compared import of_b
-from attnviz.steps import PARTS, STEPS
+from attnviz.steps import PARTS, WALK
 
 if TYPE_CHECKING:
     from attnviz.sources.shown import ShownHead
@@ -76,7 +76,7 @@ def title(page: str, get: Get) -> str:
 def _step(get: Get) -> str:
     """Return the title of a step; the input of a later layer is not called embeddings."""
     layer = get("layer") if SOURCES[get("source")].has_layers else 0
-    return STEPS[get("step")].title_of("encoder", layer)
+    return WALK[get("step")].title_of("encoder", layer)
 
 
 def caption(page: str, get: Get) -> str:
@@ -129,7 +129,7 @@ def _quoted(text: str) -> str:
 def _head(get: Get) -> str:
     """Return the layer and head of a step, or the layer alone if the step is the same for all heads."""
     has_layers = SOURCES[get("source")].has_layers
-    if not STEPS[get("step")].is_of_head:
+    if not WALK[get("step")].is_of_head:
         return f"layer {get('layer')}" if has_layers else ""
     return _named(get("layer") if has_layers else None, get("head"))
 

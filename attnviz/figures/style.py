@@ -27,6 +27,7 @@ AXIS_TITLE = {
     "hidden": "neuron",
     "vocabulary": "token of the vocabulary",
     "dim": "head width D",
+    "pair": "pair",
     "concat": "heads side by side, H·D",
     "layer": "layer",
     "head": "head",

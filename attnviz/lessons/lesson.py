@@ -17,7 +17,7 @@ from attnviz.annotated_text import AnnotatedText, MarkError
 from attnviz.lessons.targets import marked_text
 from attnviz.links.link import KEYS, SHARED_KEYS, read_link
 from attnviz.links.pages import PAGES
-from attnviz.steps import PARTS, STEPS
+from attnviz.steps import PARTS, WALK
 
 OWN = "own"
 """The name, in links, of the lesson that a visitor has uploaded or is building."""
@@ -32,12 +32,12 @@ MARKS = 4
 PATHS = {page.name: page.path for page in PAGES.values() if page.in_lessons}
 """Page name -> path, for the pages that a scene may show."""
 
-WALKED: Mapping[str, Mapping[str, Any]] = {"step_by_step": STEPS, "transformer": PARTS}
+WALKED: Mapping[str, Mapping[str, Any]] = {"step_by_step": WALK, "transformer": PARTS}
 """Page name -> its steps by name, for the pages whose scenes may go through steps and ask for a covered row"""
 
 COVERED = (*WALKED, "train")
 """The pages with a row to guess"""
-FEW = 10
+FEW = 16
 """A message lists up to this many steps"""
 # BaseLoader creates only strings, lists and mappings: no tag builds an object, and `scale: off` stays a string, where
 # safe_load would return False.

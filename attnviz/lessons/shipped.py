@@ -17,7 +17,19 @@ from attnviz.sources import PRETRAINED
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-NAMES = ("attention", "heads", "why", "transformer", "mistakes", "forming", "ladder", "explanation", "bert", "claims")
+NAMES = (
+    "attention",
+    "heads",
+    "why",
+    "transformer",
+    "mistakes",
+    "forming",
+    "ladder",
+    "explanation",
+    "bert",
+    "today",
+    "claims",
+)
 """The names of the shipped lessons, in the order of the page Start; each is a file of this name."""
 GALLERY_TITLE = "Heads that do something clear"
 GALLERY_SUMMARY = (

@@ -115,8 +115,8 @@ BERT_KEYS: dict[str, Key] = {
             search="Search",
             table="Table",
         ),
-        "what is shown beside the grid of heads: output embeddings, the answer for a [MASK], effects against a "
-        "measure, a table of all heads, the classifier, or the search",
+        "what is shown beside the grid: output embeddings, the answer for a [MASK], effects against a measure, a "
+        "table, the classifier, or the search",
     ),
     "off_measure": Key(
         "largest",

@@ -32,16 +32,19 @@ from attnviz.measures.mistakes import NAMES as MISTAKES
 from attnviz.settings import settings
 from attnviz.sources import SOURCES
 from attnviz.sources.compared import B_KEYS
-from attnviz.steps import PARTS, STEPS
+from attnviz.steps import PARTS, WALK
 from attnviz.steps.averages import WAYS
 from attnviz.steps.picture import AXES
 from attnviz.toy.config import (
     ARCHITECTURES,
+    MAX_CAP,
     MAX_FEED_FORWARD,
     MAX_LAYERS,
     MAX_MODEL_WIDTH,
+    MAX_SINK,
     MAX_TOKENS,
     MAX_WIDTH,
+    MIN_CAP,
     MIN_WIDTH,
     NORM_PLACES,
     WIDTH,
@@ -92,7 +95,7 @@ KEYS: dict[str, Key] = {
     ),
     "layer": Key(0, Index(), "the layer of the model"),
     "head": Key(0, Index(), "the head of that layer, or of the toy"),
-    "step": Key("scores", one_of(*STEPS), "the step"),
+    "step": Key("scores", one_of(*WALK), "the step"),
     "q": Key(None, Index(), "the query of the pinned cell: its row; on the page of BERT, the chosen row"),
     "k": Key(None, Index(), "its key: the column"),
     "tokenizer": Key(
@@ -108,9 +111,9 @@ KEYS: dict[str, Key] = {
     ),
     "positions": Key(
         "sinusoidal",
-        one_of("none", "sinusoidal", "lab", "random"),
-        "the toy's position embeddings; `lab` (sines and cosines that share no frequency) is in the menu "
-        "of Transformer only",
+        one_of("none", "sinusoidal", "lab", "random", "rotary"),
+        "the toy's positions; `lab` (sines and cosines that share no frequency) is in the menu of Transformer only; "
+        "`rotary` turns queries and keys",
     ),
     "qkv": Key(
         "linear",
@@ -128,6 +131,22 @@ KEYS: dict[str, Key] = {
         "-inf",
         titled({"-inf": "−∞", "-1e10": "−1e10", "-1e10_before": "−1e10, before scaling"}),
         "the value in masked cells: −∞, or −1e10 after or before the scaling",
+    ),
+    "cap": Key(
+        None,
+        Number(MAX_CAP, MIN_CAP, decimals=2),
+        "the toy's soft cap c, which makes c · tanh(s/c) of each scaled score s; without it, none",
+    ),
+    "sink": Key(
+        None,
+        Number(MAX_SINK, -MAX_SINK, decimals=2),
+        "the score of a sink that takes part in the softmax of the toy's heads; without it, none",
+    ),
+    "window": Key(
+        None,
+        Integer(1, MAX_TOKENS),
+        "the width of the toy's window: with `mask=causal` the last keys, else half as many on both sides; without it, "
+        "none",
     ),
     "model_width": Key(WIDTH, Integer(MIN_WIDTH, MAX_MODEL_WIDTH), "the width C of the toy"),
     "embedding": Key(
@@ -264,7 +283,7 @@ KEYS: dict[str, Key] = {
     ),
     "quantity": Key(
         "weights",
-        titled({name: step.title for name, step in STEPS.items() if step.is_by_cell}),
+        titled({name: step.title for name, step in WALK.items() if step.is_by_cell}),
         "the quantity to compare",
     ),
     **TRAIN_KEYS,
@@ -274,7 +293,7 @@ KEYS: dict[str, Key] = {
         "",
         Text(60),
         "a lesson: `attention`, `heads`, `why`, `transformer`, `mistakes`, `forming`, `ladder`, "
-        "`explanation`, `bert`, `claims`, or `own`",
+        "`explanation`, `bert`, `claims`, `today`, or `own`",
     ),
     "scene": Key(
         1, Integer(1, 100), "its scene; a link with only lesson and scene (and lecture mode) opens the scene's view"

@@ -176,7 +176,8 @@ class Number(Values):
     def read(self, raw: str) -> float:
         """Parse a number; only a small one, such as a learning rate, may have an exponent."""
         exponent = "" if self.decimals is not None else r"(e-\d{1,2})?"
-        if re.fullmatch(rf"(\d{{1,4}}\.?|\d{{0,4}}\.\d{{1,10}}){exponent}", raw, re.ASCII):
+        sign = "-?" if self.low < 0 else ""
+        if re.fullmatch(rf"{sign}(\d{{1,4}}\.?|\d{{0,4}}\.\d{{1,10}}){exponent}", raw, re.ASCII):
             number = float(raw)
             if self.low <= number <= self.high:
                 return float(f"{number:g}") if self.decimals is None else round(number, self.decimals)

@@ -10,6 +10,7 @@ from torch import Tensor
 from attnviz.attention import Mask, attend
 from attnviz.reprs import ShortRepr
 from attnviz.trace.layer import LayerTrace, Projection
+from attnviz.trace.matrices import QKV
 
 MOST_LOOPED = 64
 """The most queries and keys of the loop, which takes microseconds for each pair"""
@@ -128,7 +129,13 @@ def rows_from_past(layer: LayerTrace, head: int) -> FromPast:
             query, key, value = (vectors[head, :end] for vectors in (layer.query, layer.key, layer.value))
         else:
             query, key, value = (_cut(projection, end).apply(x[:end])[0] for projection in maps)  # (i + 1, D)
-        steps = attend(query, key, value, mask=_corner(mask, layer.query.shape[1], end), scale=layer.scale)
+            if layer.norms or layer.rotation is not None:
+                operands = _shortened(layer, end).operands_of(x[:end], x[:end], [head])
+                query, key = (operand[0] for operand in operands.values())
+        corner, sinks = _corner(mask, layer.query.shape[1], end), None
+        if layer.sinks is not None:
+            sinks = layer.sinks[head, :end]  # one for all queries, (1, 1), or each query's, (i + 1, 1)
+        steps = attend(query, key, value, mask=corner, scale=layer.scale, cap=layer.cap, sinks=sinks)
         rows.append(steps.head_outputs[-1])
     return FromPast(layer.head(head).head_outputs[:count], torch.stack(rows), maps is not None and x is not None)
 
@@ -137,14 +144,13 @@ def _maps_of(layer: LayerTrace, head: int) -> list[Projection] | None:
     """Return the projections of one head to query, key and value; None if they are not known."""
     if layer.projections is None:
         return None
-    maps = []
-    for name in ("query", "key", "value"):
-        projection = layer.projections[name]
-        weight, bias = (
-            None if part is None else part[head : head + 1] for part in (projection.weight, projection.bias)
-        )
-        maps.append(replace(projection, weight=weight, bias=bias))
-    return maps
+    return [layer.projections[name].at([head]) for name in QKV]
+
+
+def _shortened(layer: LayerTrace, end: int) -> LayerTrace:
+    """Return a layer with projections for `end` tokens."""
+    projections = {name: _cut(projection, end) for name, projection in (layer.projections or {}).items()}
+    return replace(layer, projections=projections)
 
 
 def _cut(projection: Projection, end: int) -> Projection:

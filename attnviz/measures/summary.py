@@ -1,7 +1,7 @@
 """The measures of a head: a number per query from its row of weights α, their mean, and labels that follow from them.
 
-Shapes: "..." is empty or (H,); Tq queries, Tk keys. A row sums to 1, or to 0 if the mask hides all of its keys. In the
-formulas, the query is i, and the weights of the keys j are α_ij.
+Shapes: "..." is empty or (H,); Tq queries, Tk keys. A row sums to 1, or to 0 if the mask hides all of its keys, or to
+less than 1 if a sink takes a share. In the formulas, the query is i, and the weights of the keys j are α_ij.
 """
 
 from __future__ import annotations
@@ -23,6 +23,10 @@ from attnviz.tokens import Tokens
 
 _TINY = torch.finfo(torch.float32).tiny
 """Replaces a weight of 0 inside the logarithm, so that 0 · log₂ 0 is 0."""
+
+
+MOST_ROUNDING = 1e-3
+"""A row of weights whose sum differs from 1 by more leaves a share to a sink"""
 
 
 def entropy(weights: Tensor) -> Tensor:
@@ -108,6 +112,8 @@ class Measure:
     """The label of a head with a high value; empty if the measure gives no label"""
     keys: tuple[int, ...] = ()
     """The keys whose weights it sums; empty for other measures"""
+    is_of_keys: bool = False
+    """Whether it is about how a query shares out what it gives to keys: with a sink, each row is divided by its sum"""
 
 
 def choose_measures(queries: int, keys: Tokens, *, same_text: bool, causal: bool) -> tuple[Measure, ...]:
@@ -122,7 +128,7 @@ def choose_measures(queries: int, keys: Tokens, *, same_text: bool, causal: bool
     return (
         Measure(
             "entropy", "entropy", "bits", 0.0, log2(max(len(keys), 1)), entropy,
-            ENTROPY, "Clark et al. 2019",
+            ENTROPY, "Clark et al. 2019", is_of_keys=True,
         ),
         *(_position_measures(queries, causal=causal) if same_text else ()),
         *_token_measures(keys),
@@ -131,8 +137,26 @@ def choose_measures(queries: int, keys: Tokens, *, same_text: bool, causal: bool
 
 def measure_head(weights: Tensor, measures: Sequence[Measure]) -> Tensor:
     """Compute M measures per head: weights (..., Tq, Tk) -> (..., M)."""
-    attending = weights.sum(-1) > 0.5  # a row sums to 1, or to 0 if every key is masked
-    return torch.stack([average(measure.rows(weights), attending) for measure in measures], -1)
+    attending = weights.sum(-1) > 0  # a row sums to 0 if every key is masked
+    between_keys = shares_of_keys(weights)
+    return torch.stack(
+        [average(measure.rows(between_keys if measure.is_of_keys else weights), attending) for measure in measures], -1
+    )
+
+
+def sink_shares(weights: Tensor) -> Tensor | None:
+    """Return what the rows of weights, (..., Tq, Tk), leave to a sink, (..., Tq, 1); None if they leave nothing."""
+    sums = weights.sum(-1, keepdim=True)
+    left = (1 - sums).masked_fill_(sums == 0, 0).clamp_min_(0)  # a row without keys has no share to leave
+    return left if bool((left > MOST_ROUNDING).any()) else None
+
+
+def shares_of_keys(weights: Tensor) -> Tensor:
+    """Return how each query shares out what it gives to keys, (..., Tq, Tk): the weights, each row divided by its sum
+    if a sink takes a share."""
+    if sink_shares(weights) is None:
+        return weights
+    return weights / weights.sum(-1, keepdim=True).clamp_min(_TINY)
 
 
 def average(values: Tensor, attending: Tensor) -> Tensor:
@@ -160,7 +184,7 @@ def _position_measures(tokens: int, *, causal: bool) -> list[Measure]:
     measures = [
         Measure(
             "distance", "mean distance", "tokens", 0.0, farthest, distance,
-            DISTANCE, "Vig and Belinkov 2019",
+            DISTANCE, "Vig and Belinkov 2019", is_of_keys=True,
         )
     ]  # fmt: skip
     for name, offset in (("previous", -1), ("next", 1), ("same", 0)):

@@ -16,7 +16,6 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from attnviz.attention import attend
 from attnviz.measures.summary import Measure, choose_measures, label_heads, measure_head, uniform_measures
 from attnviz.measures.thumbnails import thumbnails
 from attnviz.reprs import ArraysSize
@@ -34,9 +33,7 @@ def weights_by_chunk(layer: LayerTrace, heads: Sequence[int] | None = None) -> I
     chunk_size = max(1, CHUNK_CELLS // max(layer.query.shape[1] * layer.key.shape[1], 1))
     for first in range(0, len(indices), chunk_size):
         chunk = indices[first : first + chunk_size]
-        query, key, value = (tensor[chunk] for tensor in (layer.query, layer.key, layer.value))
-        steps = attend(query, key, value, mask=layer.mask.of_heads(chunk), scale=layer.scale)
-        yield chunk, steps.weights
+        yield chunk, layer.of_heads(chunk).weights
 
 
 RESIDUAL = 0.5

@@ -31,7 +31,7 @@ from attnviz.heads.all_heads import AllHeads
 from attnviz.links.values import ROLLOUT
 from attnviz.notebook.errors import OneSentenceError
 from attnviz.notebook.heads import Heads
-from attnviz.steps import STEPS
+from attnviz.steps import WALK, steps_of
 from attnviz.trace.model import Kind
 from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
@@ -137,7 +137,7 @@ INSTEAD = "weights"
 def draw_step(walk: Walk, step: str) -> bytes:
     """Return the sheet of a step, with title, formula and what to notice, as PNG."""
     (sheet,) = sheets(walk, [step]) or sheets(walk, [INSTEAD])
-    names = list(STEPS)
+    names = list(steps_of(walk))
     return write_png(draw_sheet(replace(sheet, place=(names.index(sheet.step) + 1, len(names)))))
 
 
@@ -203,8 +203,9 @@ class WalkWidget(BaseWidget):
 
     def __init__(self, heads: Heads, **chosen: Any) -> None:
         first = heads.walk(heads.layers[0], 0)
+        names = {name for layer in heads.layers for name in steps_of(heads.walk(layer, 0))}
         choices = {
-            "step": tuple(STEPS),
+            "step": tuple(name for name in WALK if name in names),
             "layer": heads.layers,
             "head": range(heads.count),
             "q": range(len(first.query_tokens)),

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
+from attnviz.attention import AttentionSteps
 from attnviz.formatting import counted
 from attnviz.pretrained.names import UnfitError
 from attnviz.reprs import ShortRepr
@@ -38,10 +39,10 @@ WITHOUT_EFFECT = frozenset({
 })  # fmt: skip
 """Arguments that transformers passes to attention functions and that its eager functions ignore"""
 
+USED = ("softcap", "s_aux", "sinks")
+"""Arguments of some families: a soft cap; a sink's score for each head, (H,), or for each query too, (B, H, Tq, 1)"""
+
 CHANGES: Mapping[str, str] = {
-    "softcap": "limits its scores with a soft cap",
-    "s_aux": "adds a learned sink to each softmax, so that a row of weights does not sum to 1",
-    "sinks": "adds a learned sink to each softmax, so that a row of weights does not sum to 1",
     "attention_bias": "adds a bias to its scores outside the mask",
     "head_mask": "multiplies the weights of its heads by a mask",
 }
@@ -64,7 +65,7 @@ def attention_function(
     """Run `attend` with transformers' attention interface: takes (B, H, T, D), returns (B, T, H, D) and the weights.
 
     For grouped-query attention, keys and values are repeated for each query head. T5's relative position bias,
-    (1, H, Tq, Tk), is added to the mask, since both are added to the scaled scores.
+    (1, H, Tq, Tk), is added to the mask, since both are added to the scaled scores. `others` may have `USED`.
 
     Raises:
         UnfitError: an argument asks for a step that `attend` does not have.
@@ -81,7 +82,10 @@ def attention_function(
         key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
     if position_bias is not None:
         attention_mask = position_bias if attention_mask is None else position_bias + attention_mask
-    steps = recorded_attention(module, query, key, value, mask=attention_mask, scale=scaling)
+    cap, of_heads, sinks = (others.get(name) for name in USED)
+    if of_heads is not None:
+        sinks = of_heads.detach().reshape(-1, 1, 1)  # a weight of the model's
+    steps = recorded_attention(module, query, key, value, mask=attention_mask, scale=scaling, cap=cap, sinks=sinks)
     return steps.head_outputs.transpose(1, 2).contiguous(), steps.weights
 
 
@@ -92,7 +96,7 @@ def check_arguments(others: Mapping[str, Any]) -> None:
         UnfitError: an argument is neither None nor known to have no effect. The message describes it.
     """
     for name, value in others.items():
-        if value is not None and name not in WITHOUT_EFFECT:
+        if value is not None and name not in WITHOUT_EFFECT and name not in USED:
             what = CHANGES.get(name) or OTHER_CHANGE.format(name=name.replace("_", " ").strip())
             raise UnfitError(f"{what}: {NOT_SHOWN}")
 
@@ -218,8 +222,10 @@ class OwnAttention:
             comparison.weights[number] = weights[-1][0]
 
 
-def check_shown(comparison: Comparison, shown: Sequence[Tensor | None]) -> None:
-    """Check the weights to be shown, (H, Tq, Tk) for each call, or None for calls that were not compared.
+def check_shown(comparison: Comparison, shown: Sequence[AttentionSteps | None]) -> None:
+    """Check the weights to be shown, for each call, or None for calls that were not compared.
+
+    Some models with a sink return the weights of a softmax without it, and then take its share from the output.
 
     Raises:
         UnfitError: a module called attention more than once, or its weights or outputs differ by more than
@@ -230,11 +236,20 @@ def check_shown(comparison: Comparison, shown: Sequence[Tensor | None]) -> None:
             f"computes {counted(len(shown), 'attention')} in {counted(comparison.modules, 'layer')}: "
             "how they make one is not known here"
         )
-    for number, weights in enumerate(shown):
+    for number, steps in enumerate(shown):
         wanted = comparison.weights.get(number)
-        differs = weights is not None and wanted is not None and not _is_near(weights, wanted)
+        differs = steps is not None and wanted is not None and not _has_weights(steps, wanted)
         if differs or number in comparison.differing:
             raise UnfitError(DIFFERS.format(number=number, calls=len(shown)))
+
+
+def _has_weights(steps: AttentionSteps, theirs: Tensor) -> bool:
+    return any(_is_near(weights, theirs) for weights in with_and_without_sink(steps))
+
+
+def with_and_without_sink(steps: AttentionSteps) -> list[Tensor]:
+    """Return the weights, and with a sink also those of the same softmax over the keys alone."""
+    return [steps.weights] if steps.sink is None else [steps.weights, torch.softmax(steps.masked, dim=-1)]
 
 
 def call_to_compare(calls: int, *ids: Sequence[int] | None) -> int:

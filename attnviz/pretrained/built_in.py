@@ -32,6 +32,7 @@ from attnviz.pretrained.described import (
     FEED_FORWARD,
     HEADS,
     LAYERS,
+    MASK,
     VOCABULARY,
     WEIGHTS,
     WIDTH,
@@ -50,8 +51,6 @@ from attnviz.trace.vocabulary import Vocabulary
 
 EXAMPLE = (101, 102)
 """Token ids of the example from which the graph is traced: [CLS] [SEP]. The graph takes any number of tokens."""
-MASK = "[MASK]"
-"""The token that hides another one"""
 OPERANDS = 4
 """The number of tensors that `RecordedBert` returns for each layer"""
 

@@ -18,8 +18,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers.pytorch_utils import Conv1D
 
-from attnviz.pretrained.model import ModuleNames
+from attnviz.pretrained.model import HEAD_NORMS, FusedOrder, ModuleNames
 from attnviz.toy.layers import linear_map
+from attnviz.trace.head_norm import HeadNorm, HeadNormKind
 from attnviz.trace.layer import (
     ACTIVATIONS,
     AfterAttention,
@@ -27,6 +28,7 @@ from attnviz.trace.layer import (
     BlockWeights,
     LinearMap,
     Norm,
+    Operand,
     Projection,
 )
 from attnviz.trace.matrices import QKV
@@ -35,8 +37,8 @@ from attnviz.trace.vocabulary import Transform, Vocabulary
 
 SEPARATE = (("query", "key", "value"), ("q_lin", "k_lin", "v_lin"), ("q_proj", "k_proj", "v_proj"), ("q", "k", "v"))
 """Three linear layers: BERT and RoBERTa; DistilBERT; BART, Llama and most others; T5."""
-FUSED = "c_attn"
-"""One layer for all three: GPT-2."""
+FUSED = ("c_attn", "query_key_value", "qkv_proj", "Wqkv")
+"""One layer for all three: GPT-2; GPT-NeoX; Phi-3; ModernBERT."""
 OUTPUTS = ("out_lin", "out_proj", "o_proj", "c_proj", "dense", "o")
 PARTS = ("embeddings", "attention", "feed_forward", "norms", "head", "other")
 """The parts by which parameters are counted, in order"""
@@ -47,16 +49,50 @@ FEED_FORWARD = re.compile(
 GraniteMoe."""
 
 
-def find_input_projections(module: nn.Module, heads: int, head_size: int) -> dict[str, Projection] | None:
-    """Return the projections of query, key and value, or None if the module's layout is unknown."""
-    fused = getattr(module, FUSED, None)
-    if isinstance(fused, Conv1D) and fused.weight.shape[1] == 3 * fused.weight.shape[0]:
-        weights, biases = fused.weight.detach().chunk(3, dim=1), fused.bias.detach().chunk(3)
-        maps = list(map(LinearMap, weights, biases))
-    else:
+def find_input_projections(
+    module: nn.Module, heads: int, head_size: int, order: FusedOrder = "parts"
+) -> dict[str, Projection] | None:
+    """Return the projections of query, key and value, or None if the module's layout is unknown.
+
+    Args:
+        module: the attention module.
+        heads: H.
+        head_size: D.
+        order: the order of the columns, if one layer computes all three.
+    """
+    fused = fused_layer(module)
+    whole = _linear_map(fused)
+    if whole is None:
         maps = [linear_map(getattr(module, name)) for name in _separate(module)]
+    elif isinstance(fused, Conv1D) and fused.nf != 3 * heads * head_size:
+        maps = []  # keys and values of GPT-2's cross-attention
+    else:
+        maps = _unfused(whole, heads, head_size, order)
+    if any(linear.weight.shape[1] % head_size or heads * head_size % linear.weight.shape[1] for linear in maps):
+        return None
     split = (Projection.of_heads(linear, heads, head_size) for linear in maps)
     return dict(zip(QKV, split, strict=True)) if maps else None
+
+
+def fused_layer(module: nn.Module) -> nn.Module | None:
+    """Return the one layer that computes query, key and value, if the module has one."""
+    layers = (getattr(module, name, None) for name in FUSED)
+    return next((layer for layer in layers if isinstance(layer, nn.Linear | Conv1D)), None)
+
+
+def _unfused(whole: LinearMap, heads: int, head_size: int, order: FusedOrder) -> list[LinearMap]:
+    """Return the maps to query, key and value of one map to all three; none if the sizes do not fit."""
+    width = whole.weight.shape[1]
+    if order == "heads":
+        if width != 3 * heads * head_size:
+            return []
+        columns = torch.arange(width).view(heads, 3, head_size).transpose(0, 1).flatten(1)  # (3, H·D)
+    else:
+        shared = (width - heads * head_size) // 2  # columns of keys, which query heads may share
+        if shared <= 0 or width != heads * head_size + 2 * shared:
+            return []
+        columns = torch.arange(width).split([heads * head_size, shared, shared])
+    return [LinearMap(whole.weight[:, part], None if whole.bias is None else whole.bias[part]) for part in columns]
 
 
 def find_output_projection(module: nn.Module, parent: nn.Module | None) -> LinearMap | None:
@@ -66,15 +102,58 @@ def find_output_projection(module: nn.Module, parent: nn.Module | None) -> Linea
     return next((_linear_map(layer) for layer in candidates if isinstance(layer, nn.Linear | Conv1D)), None)
 
 
-def reproduces(projection: Projection, x: Tensor, recorded: Tensor) -> bool:
+def find_head_norms(module: nn.Module, heads: int, head_size: int) -> list[dict[Operand, HeadNorm]]:
+    """Return what the norms of queries and keys of an attention module may be; empty if it has none that are known.
+
+    What RMSNorm multiplies by is its weight, or 1 + its weight, as in Gemma: only trying tells which.
+    """
+    for names in HEAD_NORMS:
+        found = [getattr(module, name, None) for name in names]
+        if all(isinstance(norm, nn.Module) for norm in found):
+            candidates = ([_head_norm(norm, heads, head_size, added) for norm in found] for added in (0.0, 1.0))
+            return [{"query": query, "key": key} for query, key in candidates if query is not None and key is not None]
+    return []
+
+
+def _head_norm(module: Any, heads: int, head_size: int, added: float) -> HeadNorm | None:
+    """Return the norm of a module whose weight, plus `added`, multiplies; None if it is none that is known."""
+    weight, bias = getattr(module, "weight", None), getattr(module, "bias", None)
+    eps = getattr(module, "variance_epsilon", getattr(module, "eps", None))
+    if not isinstance(weight, Tensor) or not isinstance(eps, float) or weight.numel() % head_size:
+        return None
+    kind: HeadNormKind = "layer" if "LayerNorm" in type(module).__name__ else "rms"
+    is_joint = weight.ndim == 1 and weight.numel() > head_size
+    if kind == "layer" and is_joint:
+        return None
+    split = (None if vector is None else _by_head(vector.detach(), heads, head_size) for vector in (weight, bias))
+    gamma, beta = split
+    return None if gamma is None else HeadNorm(kind, gamma + added, beta, eps, is_joint)
+
+
+def _by_head(vector: Tensor, heads: int, head_size: int) -> Tensor | None:
+    """Return a norm's vector for each head, (H, D): the same for all, or repeated for the heads that share a key."""
+    rows = vector.reshape(-1, head_size)
+    return None if heads % len(rows) else rows.repeat_interleave(heads // len(rows), dim=0)
+
+
+def reproduces(
+    projection: Projection,
+    x: Tensor,
+    recorded: Tensor,
+    change: Callable[[Tensor], Tensor] = lambda projected: projected,
+) -> bool:
     """Return whether projecting x, (T, C), gives the recorded vectors, (H, T, D), up to rounding.
 
-    False for families that change queries and keys after the projection (rotary positions, normalised queries).
+    Args:
+        projection: the projection.
+        x: what it reads.
+        recorded: what the attention received.
+        change: what is done to the projected vectors before: norms, and a rotation.
     """
     weight = projection.weight
     if weight is None or weight.shape[1] != x.shape[1] or weight.shape[2] != recorded.shape[2]:
         return False
-    projected = projection.apply(x)
+    projected = change(projection.apply(x))
     size = float(recorded.abs().max()) if recorded.numel() else 0.0
     return projected.shape == recorded.shape and bool(
         torch.allclose(projected, recorded, rtol=1e-4, atol=1e-5 * max(1.0, size))
@@ -86,7 +165,11 @@ def module_names(model: nn.Module, path: str) -> ModuleNames:
     output = _output_path(model, path)
     is_linear = bool(output) and isinstance(model.get_submodule(output), nn.Linear)
     module = model.get_submodule(path)
-    return ModuleNames(path, (FUSED,) if hasattr(module, FUSED) else _separate(module), output, is_linear)
+    fused = fused_layer(module)
+    names = (
+        _separate(module) if fused is None else tuple(name for name, child in module.named_children() if child is fused)
+    )
+    return ModuleNames(path, names, output, is_linear)
 
 
 def layer_numbers(modules: Sequence[ModuleNames]) -> tuple[int, ...]:

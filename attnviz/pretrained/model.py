@@ -7,21 +7,32 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
 
 from attnviz.attention import Mask
+from attnviz.pretrained.rotary import RotaryLayout
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
-from attnviz.trace.layer import AfterAttention, Block, BlockWeights, LinearMap, Norm, Projection
+from attnviz.trace.head_norm import HeadNorm
+from attnviz.trace.layer import AfterAttention, Block, BlockWeights, LinearMap, Norm, Operand, Projection
 from attnviz.trace.model import Description, Kind, Need, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import Call, Pass, batch_weights, recording
 from attnviz.trace.trace import Trace
 from attnviz.trace.vocabulary import Vocabulary
 
+HEAD_NORMS = (("q_norm", "k_norm"), ("q_layernorm", "k_layernorm"), ("query_layernorm", "key_layernorm"))
+"""Names of the norms of queries and keys in an attention module: Qwen3, Gemma 3, OLMo 2 and most others; LFM2, Phi;
+Hunyuan"""
 TRACE_BYTES = 160 * 2**20
 """The memory for each model's traces: two 512-token traces of a model like bert-base, or eight of the built-in one."""
+
+
+FusedOrder = Literal["parts", "heads"]
+"""How a layer that computes query, key and value orders its columns: all queries, all keys, all values (GPT-2), or
+query, key and value of one head after the other (GPT-NeoX)"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -31,6 +42,12 @@ class BlockMaps(ShortRepr):
     kind: Kind
     projections: dict[str, Projection] | None
     output: LinearMap | None
+    rotary: RotaryLayout | None = None
+    """How it turns queries and keys by the tables that it receives; None if it turns none, or if that is not known"""
+    norms: Mapping[Operand, HeadNorm] = field(default_factory=dict)
+    """The norms of queries and keys between projection and rotation; empty if it has none, or none are known"""
+    fused: FusedOrder = "parts"
+    """The order of the columns, if one layer computes query, key and value"""
     unavailable: Mapping[Need, str] = field(default_factory=dict)
     """For each unknown quantity: the reason, as a sentence"""
     after_attention: AfterAttention | None = None
@@ -209,7 +226,14 @@ class PretrainedModel(ShortRepr, ABC):
 
 def block_of(call: Call, maps: BlockMaps, mask: Mask) -> Block:
     """Return the traced block of one recorded attention call."""
-    layer = call.traced(mask, projections=maps.projections, output_projection=maps.output, unavailable=maps.unavailable)
+    layer = call.traced(
+        mask,
+        projections=maps.projections,
+        output_projection=maps.output,
+        norms=maps.norms,
+        rotation=None if maps.rotary is None or call.tables is None else maps.rotary.rotation(*call.tables),
+        unavailable=maps.unavailable,
+    )
     block_input = None if maps.after_attention is None else call.block_input
     return Block(layer, maps.after_attention, maps.after_unavailable_reason, block_input, maps.weights)
 

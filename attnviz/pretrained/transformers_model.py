@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from inspect import signature
-from itertools import chain
+from itertools import chain, product
 from threading import Lock
-from typing import Any, cast
+from typing import Any, cast, get_args
 
 import torch
 from torch import Tensor, nn
@@ -19,7 +20,7 @@ from transformers.models.auto.modeling_auto import (
     MODEL_MAPPING_NAMES,
 )
 
-from attnviz.attention import Mask
+from attnviz.attention import AttentionSteps, Mask
 from attnviz.formatting import counted
 from attnviz.pretrained.attention_interface import (
     OwnAttention,
@@ -35,6 +36,7 @@ from attnviz.pretrained.families import (
     count_parameters,
     find_after_attention,
     find_final_norm,
+    find_head_norms,
     find_input_projections,
     find_language_head,
     find_norms,
@@ -45,9 +47,10 @@ from attnviz.pretrained.families import (
     module_names,
     reproduces,
 )
-from attnviz.pretrained.model import BlockMaps, ModuleNames, PretrainedModel, block_of, padded, true_mask
+from attnviz.pretrained.model import BlockMaps, FusedOrder, ModuleNames, PretrainedModel, block_of, padded, true_mask
 from attnviz.pretrained.names import UnfitError, attempt, shown
 from attnviz.pretrained.passes import PositionTables, run_modules, sizes_of, watch_maps
+from attnviz.pretrained.rotary import RotaryLayout, find_rotary
 from attnviz.pretrained.unfit import (
     MORE_THAN_TEXT,
     NO_HIDDEN,
@@ -58,9 +61,12 @@ from attnviz.pretrained.unfit import (
     without_calls,
 )
 from attnviz.tokens import Tokens, from_encoding, label_of, repair
-from attnviz.trace.layer import Norm, Projection
+from attnviz.trace.head_norm import HeadNorm
+from attnviz.trace.layer import Norm, Operand, Projection
+from attnviz.trace.matrices import QKV
 from attnviz.trace.model import Description, Kind, ModelSizes, Need, feed_forward_widths
-from attnviz.trace.recorder import Call, Pass, Recorder, recording, watch_inputs, watch_norm
+from attnviz.trace.recorder import Call, Pass, Recorder, recording, watch_inputs, watch_norm, watch_tables
+from attnviz.trace.rotation import Rotation
 from attnviz.trace.vocabulary import Vocabulary
 
 MAX_TOKENS = 1024
@@ -70,7 +76,7 @@ FEED_FORWARD_WIDTHS = ("intermediate_size", "d_ff", "encoder_ffn_dim", "ffn_dim"
 """The names of F in configurations: BERT and most others; T5; BART; OPT; DistilBERT"""
 
 NOT_LINEAR = (
-    "This family changes queries or keys between the projection and the attention (for example by rotary positions), "
+    "This family changes queries or keys between the projection and the attention (for example by a scale of its own), "
     "so X · W alone does not give them; they are shown as attention received them."
 )
 NO_INPUT = "How this family passes X to its attention is not known, so neither X nor X · W is available."
@@ -88,8 +94,7 @@ class TransformersModel(PretrainedModel):
 
         Raises:
             UnfitError: the model is of an unsupported kind (`attnviz.pretrained.unfit`); or it does not use plain
-                attention (it has sinks, soft caps, ...), so the steps shown would differ from its own; or the tokenizer
-                does not belong to the model.
+                attention, so the steps shown would differ from its own; or the tokenizer does not belong to the model.
         """
         super().__init__()
         self.name = name
@@ -148,6 +153,7 @@ class TransformersModel(PretrainedModel):
         """Record the inputs of attention modules, and of the norms before them in pre-norm blocks."""
         for module in dict.fromkeys(modules):
             watch_inputs(module, attention_inputs)
+            watch_tables(module)
             norms = find_norms(module, self._parents)
             if norms is not None:
                 watch_norm(norms[0])
@@ -275,11 +281,11 @@ class TransformersModel(PretrainedModel):
                 f"and {len(self.blocks)} for another one"
             )
         with torch.inference_mode():
-            weights = [
-                _weights(call, maps) if number in compared else None
+            steps = [
+                _shown_steps(call, maps) if number in compared else None
                 for number, (call, maps) in enumerate(zip(recorded.calls, self.blocks, strict=True))
             ]
-        check_shown(comparison, weights)
+        check_shown(comparison, steps)
         return recorded
 
     def _compared_pass(self, calls: int) -> tuple[Recorder, Tensor]:
@@ -296,7 +302,7 @@ class TransformersModel(PretrainedModel):
         if not bool(theirs.isfinite().all()):
             raise UnfitError("gives numbers that are not finite, even for three plain words")
         maps = BlockMaps("encoder", None, None)
-        check_shown(comparison, [_weights(call, maps) for call in recorder.calls])
+        check_shown(comparison, [_shown_steps(call, maps) for call in recorder.calls])
         if not _is_near(ours, theirs):
             raise UnfitError("computes other hidden states with its own eager attention than with what is shown")
         return recorder, ours
@@ -401,11 +407,20 @@ class TransformersModel(PretrainedModel):
         block's output.
         """
         mask = Mask.recognise(true_mask(call.mask))
-        projections, unavailable = _projections(call, module)
+        found, unavailable = _operands(call, module)
         output = find_output_projection(module, self._parents.get(module))
         if output is None:
             unavailable["output_projection"] = NO_OUTPUT
-        maps = BlockMaps(self._kind(call, module, mask), projections, output, unavailable, None, NO_AFTER)
+        maps = BlockMaps(
+            self._kind(call, module, mask),
+            found.projections,
+            output,
+            rotary=found.rotary,
+            norms=found.norms,
+            fused=found.fused,
+            unavailable=unavailable,
+            after_unavailable_reason=NO_AFTER,
+        )
         after = find_after_attention(module, self._parents)
         steps = block_of(call, replace(maps, after_attention=after), mask).steps()
         if steps is None or following is None:
@@ -482,8 +497,26 @@ class TransformersModel(PretrainedModel):
             head_sizes=sizes,
             numbers={kind: layer_numbers(names) for kind, names in self._names.items()},
             depths=self._depths(),
+            steps_in=self._steps_in(calls),
+            has_sinks=any(call.sinks is not None for call in calls),
             is_checked=checked,
         )
+
+    def _steps_in(self, calls: Sequence[Call]) -> dict[str, dict[Kind, tuple[int, ...]]]:
+        """Return the numbers of the layers with each step that not every attention has, by step and kind."""
+        has: dict[str, Callable[[BlockMaps, Call], bool]] = {
+            "normed": lambda block, _: bool(block.norms),
+            "rotated": lambda block, _: block.rotary is not None,
+            "capped": lambda _, call: call.cap is not None,
+        }
+        steps: dict[str, dict[Kind, tuple[int, ...]]] = {}
+        for (step, has_step), (kind, names) in product(has.items(), self._names.items()):
+            of_kind = [pair for pair in zip(self.blocks, calls, strict=True) if pair[0].kind == kind]
+            numbers = zip(layer_numbers(names), of_kind, strict=True)
+            with_step = tuple(number for number, pair in numbers if has_step(*pair))
+            if with_step:
+                steps.setdefault(step, {})[kind] = with_step
+        return steps
 
     def _not_run(self) -> tuple[str, ...]:
         """Return the names of the model's parts of which a text runs no module, such as a tower for pictures."""
@@ -558,23 +591,61 @@ def auto_class(config: Any) -> Any:
     return next((auto for auto, names in heads if names.get(config.model_type) in stored), AutoModel)
 
 
-def _projections(call: Call, module: nn.Module) -> tuple[dict[str, Projection] | None, dict[Need, str]]:
-    """Return the projections that reproduce a recorded call, or None and the reasons."""
+@dataclass(frozen=True, slots=True)
+class _Operands:
+    """How a module makes queries, keys and values of its input."""
+
+    projections: dict[str, Projection] | None = None
+    norms: Mapping[Operand, HeadNorm] = field(default_factory=dict)
+    rotary: RotaryLayout | None = None
+    fused: FusedOrder = "parts"
+
+
+def _operands(call: Call, module: nn.Module) -> tuple[_Operands, dict[Need, str]]:
+    """Return the projections, and the norms and the rotation after them, that reproduce a recorded call.
+
+    If none do, the reasons.
+    """
     if call.query_input is None or call.key_input is None:
-        return None, {"embeddings": NO_INPUT, "projections": NO_INPUT}
-    projections = find_input_projections(module, call.query.shape[0], call.query.shape[-1])
-    if projections is None:
-        return None, {"projections": NO_PROJECTIONS}
-    inputs = {"query": call.query_input, "key": call.key_input, "value": call.key_input}
-    recorded = {"query": call.query, "key": call.key, "value": call.value}
-    if not all(reproduces(projections[name], inputs[name], recorded[name]) for name in projections):
-        return None, {"projections": NOT_LINEAR}
-    return projections, {}
+        return _Operands(), {"embeddings": NO_INPUT, "projections": NO_INPUT}
+    heads, width = call.query.shape[0], call.query.shape[-1]
+    known = [
+        (projections, order)
+        for order in get_args(FusedOrder)
+        if (projections := find_input_projections(module, heads, width, order)) is not None
+    ]
+    possible: list[Mapping[Operand, HeadNorm]] = [{}, *find_head_norms(module, heads, width)]
+    for (projections, order), norms in product(known, possible):
+        is_plain, rotary = _rotary(call, projections, norms)
+        if is_plain or rotary is not None:
+            return _Operands(projections, norms, rotary, order), {}
+    return _Operands(), {"projections": NOT_LINEAR if known else NO_PROJECTIONS}
 
 
-def _weights(call: Call, maps: BlockMaps) -> Tensor:
-    """Return the weights that the app shows for a call, (H, Tq, Tk)."""
-    return block_of(call, maps, Mask.recognise(true_mask(call.mask))).attention.attentions()
+def _rotary(
+    call: Call, projections: Mapping[str, Projection], norms: Mapping[Operand, HeadNorm]
+) -> tuple[bool, RotaryLayout | None]:
+    """Return whether projections and norms give what a call recorded, and else the rotation with which they do."""
+    query, key, value = (projections[name] for name in QKV)
+    x, context = call.query_input, call.key_input
+    if x is None or context is None or not reproduces(value, context, call.value):
+        return False, None
+
+    def agrees(rotation: Rotation | None) -> bool:
+        def changed(name: Operand, projected: Tensor) -> Tensor:
+            normed = norms[name].apply(projected) if name in norms else projected
+            return normed if rotation is None else rotation.apply(normed)
+
+        return reproduces(query, x, call.query, partial(changed, "query")) and reproduces(
+            key, context, call.key, partial(changed, "key")
+        )
+
+    return (True, None) if agrees(None) else (False, find_rotary(call.tables, call.query.shape[-1], agrees))
+
+
+def _shown_steps(call: Call, maps: BlockMaps) -> AttentionSteps:
+    """Return the steps that the app shows for a call, of all heads."""
+    return block_of(call, maps, Mask.recognise(true_mask(call.mask))).attention.all_heads()
 
 
 def _is_near(ours: Tensor, theirs: Tensor) -> bool:

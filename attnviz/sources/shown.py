@@ -12,6 +12,7 @@ from attnviz.formatting import does_not_exist
 from attnviz.sources import SOURCES
 from attnviz.sources.models import PRETRAINED, TOY, TRAINED, Get, Resources, Source, tokenizer
 from attnviz.tokens import NoTokensError, Tokens
+from attnviz.tokens.value import bare
 from attnviz.toy.config import MAX_TEXT_TOKENS, TransformerConfig
 from attnviz.trace.model import Kind, Model, Place, layers_in_words, no_layer, places
 from attnviz.trained.shipped import title
@@ -33,6 +34,8 @@ class HiddenWord:
     row: int
     """The position of its first token, and of the mask"""
     word: str
+    label: str
+    """The label of its first token, as guesses name it: an uncased model has it in lower case"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +187,7 @@ def hide_word(here: ShownHead, place: int) -> ShownHead:
     begin, end = tokens.offsets[first][0], tokens.offsets[last][1]
     begin += len(text[begin:end]) - len(text[begin:end].lstrip())  # RoBERTa's pieces include the space before them
     masked = text[:begin] + mask * (last - first + 1) + text[end:]
-    hidden = HiddenWord(first, text[begin:end])
+    hidden = HiddenWord(first, text[begin:end], bare(tokens.labels[first]))
     return replace(here, pair=masked, hidden=hidden) if is_pair else replace(here, text=masked, hidden=hidden)
 
 

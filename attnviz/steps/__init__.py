@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attnviz.steps.attention import CONCAT, HEAD_OUTPUTS, MASKED, OUTPUT, SCALED, SCORES, WEIGHTS
+from attnviz.steps.attention import CAPPED, CONCAT, HEAD_OUTPUTS, MASKED, OUTPUT, SCALED, SCORES, WEIGHTS
 from attnviz.steps.averages import WAYS
 from attnviz.steps.block import AFTER_ATTENTION, INPUT_NORM
-from attnviz.steps.inputs import EMBEDDINGS, QKV, TOKENS
+from attnviz.steps.inputs import EMBEDDINGS, NORMED, QKV, ROTATED, TOKENS
 from attnviz.steps.step import Step, unavailable
 from attnviz.steps.vocabulary import LANGUAGE_HEAD
 
@@ -26,16 +26,22 @@ if TYPE_CHECKING:
 ATTENTION: dict[str, Step[Walk]] = {
     step.name: step for step in (EMBEDDINGS, QKV, SCORES, SCALED, MASKED, WEIGHTS, HEAD_OUTPUTS, CONCAT, OUTPUT)
 }
-"""The steps that show a walk, by name, in order."""
-
-OF_HEAD = tuple(name for step in ATTENTION.values() if step.is_of_head for name in step.matrices)
-"""The matrices of one head, by the names that `attnviz.attention.AttentionSteps` gives them."""
+"""The steps that show a walk, by name, in order; every walk has them."""
 
 STEPS: dict[str, Step[Any]] = {TOKENS.name: TOKENS, **ATTENTION}
-"""The steps from the text to the output, by name, in order."""
+"""The steps from the text to the output that every walk has, by name, in order."""
+
+_ALL: tuple[Step[Any], ...] = (
+    TOKENS, EMBEDDINGS, QKV, NORMED, ROTATED, SCORES, SCALED, CAPPED, MASKED, WEIGHTS, HEAD_OUTPUTS, CONCAT, OUTPUT,
+)  # fmt: skip
+WALK: dict[str, Step[Any]] = {step.name: step for step in _ALL}
+"""`STEPS`, and among them those that only some attentions have: see `Step.is_in` and `Description.steps_in`."""
+
+OF_HEAD = tuple(name for step in WALK.values() if step.is_of_head for name in step.matrices)
+"""The matrices of one head."""
 
 _INPUT: tuple[Step[Any], ...] = (TOKENS, EMBEDDINGS, INPUT_NORM)
-PARTS = {step.name: step for step in (*_INPUT, *STEPS.values(), *AFTER_ATTENTION, *LANGUAGE_HEAD)}
+PARTS = {step.name: step for step in (*_INPUT, *WALK.values(), *AFTER_ATTENTION, *LANGUAGE_HEAD)}
 """All steps of a transformer, by name, in order; a walk has only those whose matrices its part of a block has"""
 
 _OF_PART = {
@@ -49,16 +55,22 @@ def steps_of(walk: Walk) -> dict[str, Step[Any]]:
     """Return the steps of a walk, by name, in order."""
     if walk.averages:
         return dict(WAYS)
+    steps = {name: step for name, step in WALK.items() if name in STEPS or step.is_in(walk)}
     if walk.block is None:
-        return STEPS
-    matrices = walk.block.matrices
-    return {name: step for name, step in PARTS.items() if name in STEPS or name in matrices}
+        return steps
+    return {name: step for name, step in PARTS.items() if name in steps or name in walk.block.matrices}
+
+
+def walk_names_at(model: Description, place: Place) -> tuple[str, ...]:
+    """Return the names of the steps from the text to the output that an attention of a model has, in order."""
+    layers = {name: model.steps_in.get(name, {}).get(place.kind, ()) for name in WALK}
+    return tuple(name for name in WALK if name in STEPS or place.layer in layers[name])
 
 
 def names_at(model: Description, place: Place) -> tuple[str, ...]:
     """Return the names of the steps that `steps_of` gives for an attention of a model, before the model is run."""
     pre_norm, crosses = model.norm_first, "cross" in model.layers
-    names = set(STEPS)
+    names = set(walk_names_at(model, place))
     if pre_norm is not None:
         names |= {"attention_residual", "input_norm" if pre_norm else "attention_norm"}
         if place.kind != "decoder" or not crosses:
@@ -73,4 +85,7 @@ def names_at(model: Description, place: Place) -> tuple[str, ...]:
     return tuple(name for name in PARTS if name in names)
 
 
-__all__ = ["ATTENTION", "OF_HEAD", "PARTS", "STEPS", "TOKENS", "Step", "names_at", "steps_of", "unavailable"]
+__all__ = [
+    "ATTENTION", "OF_HEAD", "PARTS", "STEPS", "TOKENS", "WALK", "Step", "names_at", "steps_of", "unavailable",
+    "walk_names_at",
+]  # fmt: skip

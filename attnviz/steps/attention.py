@@ -1,8 +1,9 @@
-"""From scores to the output: scaling, the mask, the softmax of each row, weighted values, joined heads and W_O."""
+"""From scores to the output: scaling, soft cap, mask, softmax of each row, weighted values, joined heads and W_O."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from attnviz.formulas.tree import (
     Box,
     Call,
     Expression,
+    Fraction,
     Indexed,
     List,
     Name,
@@ -25,7 +27,9 @@ from attnviz.formulas.tree import (
 )
 from attnviz.steps.picture import (
     FEW,
+    MADE_FROM,
     MANY,
+    MorphSource,
     PanelSpec,
     Picture,
     pair_picture,
@@ -35,27 +39,48 @@ from attnviz.steps.picture import (
     share,
 )
 from attnviz.steps.step import Step
+from attnviz.trace.matrices import operand
 
 if TYPE_CHECKING:
-    from attnviz.attention import Mask
+    from torch import Tensor
+
+    from attnviz.trace.layer import LayerTrace
     from attnviz.trace.walk import Walk
 
-SCALE = Name("scale")
+SCALE, CAP, SINK = Name("scale"), Symbol("c"), Symbol("z")
 QUERY, KEY, VALUE = Symbol("Q", "query"), Symbol("K", "key"), Symbol("V", "value")
 
 
+def normed_symbol(symbol: Symbol) -> Indexed:
+    """Return the symbol of normed queries, or keys: Q_norm."""
+    return Indexed(symbol, Name("norm"))
+
+
+def operand_symbol(walk: Walk, symbol: Symbol) -> Symbol | Indexed:
+    """Return the symbol of the queries, or of the keys, of the scores: Q; Q_norm after a norm; Q_θ if turned."""
+    if walk.layer.rotation is not None:
+        return Indexed(symbol, Symbol("θ"))
+    return normed_symbol(symbol) if walk.layer.norms else symbol
+
+
 def attention_formula(walk: Walk, boxed: str) -> Expression:
-    """Return output = concat[softmax(Q Kᵀ · scale + M) V] W_O, without the terms that are missing in this walk."""
+    """Return output = concat[softmax(Q Kᵀ · scale + M) V] W_O, without the terms that are missing in this walk.
+
+    A soft cap c makes c · tanh(Q Kᵀ · scale / c) of the scaled scores; a sink z stands beside the keys in the softmax.
+    """
 
     def term(step: str, expression: Expression) -> Expression:
         return Box(expression) if step == boxed else expression
 
     layer = walk.layer
-    scores = term("scores", Product((QUERY, Transpose(KEY))))
+    query, key = operand_symbol(walk, QUERY), operand_symbol(walk, KEY)
+    scores = term("scores", Product((query, Transpose(key))))
     scaled = term("scaled", Product((scores, SCALE), "dot"))
+    capped = scaled if layer.cap is None else term("capped", _capped(scaled))
     has_mask = layer.mask.kind != "none" or boxed == "masked"
-    masked = term("masked", _masked(walk, scaled) if has_mask else scaled)
-    weights = term("weights", Call(Name("softmax"), masked))
+    masked = term("masked", _masked(walk, capped) if has_mask else capped)
+    in_softmax = masked if layer.sinks is None else List((masked, SINK))
+    weights = term("weights", Call(Name("softmax"), in_softmax))
     head_outputs = term("head_outputs", Product((weights, VALUE)))
     concat = term("concat", Call(Indexed(Name("concat"), Symbol("h")), head_outputs, "[]"))
     is_projected = layer.output_projection is not None
@@ -63,38 +88,59 @@ def attention_formula(walk: Walk, boxed: str) -> Expression:
     return Relation("=", (Name("output"), output))
 
 
-def _masked(walk: Walk, scaled: Expression) -> Expression:
-    """Return scaled + M, where M is −∞ in hidden cells; for a mask with a finite number, fill(scaled, number)."""
+def _capped(scaled: Expression) -> Expression:
+    """Return c · tanh(scaled / c)."""
+    return Product((CAP, Call(Name("tanh"), Fraction(scaled, CAP))), "dot")
+
+
+def _masked(walk: Walk, capped: Expression) -> Expression:
+    """Return capped + M, where M is −∞ in hidden cells; for a mask with a finite number, fill(capped, number)."""
     mask = walk.layer.mask
     if mask.is_infinite:
-        return Sum((scaled, Symbol("M")))
-    return Call(Name("fill"), List((scaled, _filled_value(mask))))
+        return Sum((capped, Symbol("M")))
+    return Call(Name("fill"), List((capped, _filled_value(walk.layer))))
 
 
-def _filled_value(mask: Mask) -> Expression:
-    """Return the finite number that a mask fills into hidden cells, such as −10¹⁰ or −10¹⁰ · scale."""
+def _filled_value(layer: LayerTrace) -> Expression:
+    """Return the finite number that a mask fills into hidden cells, such as −10¹⁰ or −10¹⁰ · scale.
+
+    A soft cap makes −c or c of a large one, by the sign of the scale, and c · tanh(−10¹⁰ · scale / c) of others.
+    """
+    mask, cap = layer.mask, layer.cap
+    filled = mask.hidden_value(layer.scale, cap)
+    if cap is not None and mask.fills == "scores" and math.isclose(abs(filled), cap):
+        return Negative(CAP) if filled < 0 else CAP
     exponent = round(math.log10(-mask.value))
     value = Negative(Power(Symbol("10"), Symbol(str(exponent))))
-    return value if mask.fills == "scaled" else Negative(Product((value.of, SCALE), "dot"))
+    if mask.fills == "scaled":
+        return value
+    scaled = Negative(Product((value.of, SCALE), "dot"))
+    return scaled if cap is None else _capped(scaled)
 
 
-_SCORES_NOTICE = annotated(
-    "Each cell is one dot product: a query's [row of Q](matrix=query) with a key's [column of Kᵀ](matrix=key_t). Large "
-    "means: they match."
-)
+def _scores_notice(walk: Walk) -> str:
+    query = operand(walk.layer, "query")
+    return annotated(
+        f"Each cell is one dot product: a query's [row of Q](matrix={query}) with a key's "
+        "[column of Kᵀ](matrix=key_t). Large means: they match."
+    )
 
 
 _BEFORE_AND_AFTER = ("scores", "scaled")
 """They share one colour domain up to the step Scaled, which shows how much smaller scaled scores are"""
 _MASKED_AND_NOT = ("scaled", "masked")
 """They share one from the step Masked on: by that of the scores both would be almost white"""
+_CAPPED_AND_NOT = ("scaled", "capped")
+_MASKED_AND_CAPPED = ("capped", "masked")
+"""With a soft cap: the step Capped shows how much smaller large scores become, and the later ones leave those out"""
 
 
 def _scores_picture(walk: Walk) -> Picture:
     _, queries, width = walk.layer.query.shape
+    state = "rotated" if walk.layer.rotation is not None else "normed" if walk.layer.norms else ""
     return product_picture(
-        panel("query", "Q query"),
-        panel("key_t", "Kᵀ key"),
+        panel(operand(walk.layer, "query"), f"Q {state or 'query'}"),
+        panel("key_t", f"Kᵀ {state or 'key'}"),
         panel("scores", "scores", limit=_BEFORE_AND_AFTER, bar=True),
         (queries, width, walk.layer.key.shape[1]),
         "Q · Kᵀ = scores",
@@ -105,8 +151,8 @@ SCORES: Step[Walk] = Step(
     name="scores",
     title="Scores",
     formula=partial(attention_formula, boxed="scores"),
-    notice=lambda _: _SCORES_NOTICE,
-    code=lambda _: "scores = query @ key.T",
+    notice=_scores_notice,
+    code=lambda walk: f"scores = {operand(walk.layer, 'query')} @ {operand(walk.layer, 'key')}.T",
     picture=_scores_picture,
     matrices=("scores",),
     is_by_cell=True,
@@ -165,12 +211,66 @@ SCALED: Step[Walk] = Step(
 )
 
 
+CAPPED_TITLE = "capped = c · tanh(scaled / c)"
+
+
+def _capped_notice(walk: Walk) -> str:
+    return annotated(
+        f"The [soft cap](matrix=capped) keeps every score between −{_cap(walk)} and {_cap(walk)}. Small ones hardly "
+        f"change; large ones are pressed together: no two are more than {2 * (walk.layer.cap or 0):g} apart."
+    )
+
+
+def _cap(walk: Walk) -> str:
+    return f"{walk.layer.cap:g}"
+
+
+def _capped_fact(walk: Walk) -> str:
+    layer, steps = walk.layer, walk.steps
+    if layer.cap is None or not walk.summary.cells:
+        return ""
+    q, k = divmod(int(steps.scaled.abs().argmax()), layer.key.shape[1])
+    return AnnotatedText.of(
+        "Here the largest magnitude goes from ",
+        named(number(abs(float(steps.scaled[q, k]))), row=q, column=k, matrix="scaled"),
+        " to ",
+        named(number(abs(float(steps.capped[q, k]))), row=q, column=k, matrix="capped"),
+        f" (c = {_cap(walk)}).",
+    )
+
+
+def _capped_picture(walk: Walk) -> Picture:
+    return pair_picture(
+        panel("scaled", "scaled", limit=_CAPPED_AND_NOT),
+        panel("capped", CAPPED_TITLE, limit=_CAPPED_AND_NOT, bar=True),
+        walk.layer.key.shape[1],
+    )
+
+
+CAPPED: Step[Walk] = Step(
+    name="capped",
+    title="Capped",
+    is_in=lambda walk: walk.layer.cap is not None,
+    formula=partial(attention_formula, boxed="capped"),
+    notice=_capped_notice,
+    code=lambda walk: f"capped = {_cap(walk)} * torch.tanh(scaled / {_cap(walk)})",
+    picture=_capped_picture,
+    fact=_capped_fact,
+    matrices=("capped",),
+    is_by_cell=True,
+    cell="the capped score",
+    can_be_covered=True,
+)
+
+
 _WINDOW = (
     "What is farther away is a [hidden cell](part=hidden), −∞: it has to come through the layers, each of which "
     "reaches one window further."
 )
 _FAR_BELOW = -1e4
 """A hidden cell below this has a weight of exactly 0 in float32 if its row has a visible cell"""
+_APART = 100
+"""Of two scores that are this far apart, the lower one's weight is about the smallest number above 0 in float32"""
 
 
 def _masked_notice(walk: Walk) -> str:
@@ -184,7 +284,7 @@ def _masked_notice(walk: Walk) -> str:
             "A [hidden cell](part=hidden) becomes −∞, not 0: exp(0) = 1, so a zero would still get a share. "
             "exp(−∞) = 0."
         )
-    return annotated(f"A [hidden cell](part=hidden) becomes {_finite(mask, walk.layer.scale)}")
+    return annotated(f"A [hidden cell](part=hidden) becomes {_finite(walk.layer)}")
 
 
 def window_in_words(window: tuple[int, int]) -> str:
@@ -198,42 +298,59 @@ def window_in_words(window: tuple[int, int]) -> str:
     return f"Each query sees itself and {neighbours} on both sides: a window of {before + after + 1}."
 
 
-def _finite(mask: Mask, scale: float) -> str:
+def _finite(layer: LayerTrace) -> str:
     """Describe the effect of a finite number in hidden cells."""
-    name, value = power_of_ten(mask.value), mask.hidden_value(scale)
+    mask, cap = layer.mask, layer.cap
+    name, value = power_of_ten(mask.value), mask.hidden_value(layer.scale, cap)
+    alone = "" if mask.fills == "scores" else ": such a row becomes uniform"
+    whole = f", unless every key of a row is hidden{alone}."
+    if layer.sinks is not None:
+        whole = ". If every key of a row is hidden, all its weights are 0, and the sink takes all."
     if mask.fills == "scaled":
-        return f"{name}, not −∞. exp({name}) is 0 too, unless every key of a row is hidden: such a row becomes uniform."
+        return f"{name}, not −∞. exp({name}) is 0 too{whole}"
     start = f"{name} before the scaling, so it holds {name} × scale = {power_of_ten(value)} here"
+    if cap is not None:
+        start = f"{name} before the scaling, and the soft cap makes {number(value)} of it"
+    if value > 0:
+        return f"{start}: a negative scale makes hidden cells the largest."
     if value < _FAR_BELOW:
-        return f"{start}. exp of it is 0 all the same, unless every key of a row is hidden."
-    if value <= 0:
-        return f"{start}: with so small a scale hidden cells keep a weight."
-    return f"{start}: a negative scale makes hidden cells the largest."
+        return f"{start}. exp of it is 0 all the same{whole}"
+    small = "" if cap is not None else "with so small a scale "
+    if value == 0 or (cap is not None and 2 * cap <= _APART):
+        return f"{start}: {small}hidden cells keep a weight."
+    return f"{start}: {small}hidden cells keep a weight, unless a visible score is about {_APART} above it or more."
 
 
 def _masked_code(walk: Walk) -> str:
-    mask = walk.layer.mask
+    mask, before = walk.layer.mask, _before_mask(walk)
     if mask.cells is None:
-        return "masked = scaled  # no mask"
+        return f"masked = {before}  # no mask"
     if mask.window is not None and mask.is_infinite:
-        return _window_code(*mask.window)
+        return _window_code(*mask.window, before)
     if mask.cells.is_floating_point():
-        return "masked = scaled + mask"
+        return f"masked = {before} + mask"
     value = 'float("-inf")' if mask.is_infinite else f"{mask.value:g}"
     past_line, visible, comment = "", "mask", "  # mask: True where a query may look"
     if mask.kind == "causal":
         past_line, visible, comment = "past = torch.ones_like(scaled).tril().bool()\n", "past", ""
     if mask.fills == "scores":
-        return f"{past_line}masked = scores.masked_fill(~{visible}, {value}) * {walk.layer.scale!r}{comment}"
-    return f"{past_line}masked = scaled.masked_fill(~{visible}, {value}){comment}"
+        scaled = f"scores.masked_fill(~{visible}, {value}) * {walk.layer.scale!r}"
+        masked = scaled if walk.layer.cap is None else f"{_cap(walk)} * torch.tanh({scaled} / {_cap(walk)})"
+        return f"{past_line}masked = {masked}{comment}"
+    return f"{past_line}masked = {before}.masked_fill(~{visible}, {value}){comment}"
 
 
-def _window_code(before: int, after: int) -> str:
-    """Return the code of a window, `Mask.window`, that fills −∞ into the cells outside of it."""
+def _before_mask(walk: Walk) -> str:
+    """Return the name of the matrix that a mask is added to."""
+    return "scaled" if walk.layer.cap is None else "capped"
+
+
+def _window_code(before: int, after: int, source: str) -> str:
+    """Return the code of a window, `Mask.window`, that fills −∞ into the cells of `source` outside of it."""
     far = f"apart.abs() > {before}" if after or not before else f"(apart < 0) | (apart > {before})"
     return (
-        "at = torch.arange(len(scaled))\napart = at[:, None] - at  # query minus key\n"
-        f'masked = scaled.masked_fill({far}, float("-inf"))'
+        f"at = torch.arange(len({source}))\napart = at[:, None] - at  # query minus key\n"
+        f'masked = {source}.masked_fill({far}, float("-inf"))'
     )
 
 
@@ -243,21 +360,36 @@ def _masked_fact(walk: Walk) -> str:
         return ""
     if not hidden:
         return "Here nothing is hidden."
-    return AnnotatedText.of("Here ", named(f"{hidden} of {cells} cells", part="hidden"), " are hidden.")
+    mask, keep = walk.layer.mask, ""
+    if not mask.is_infinite and mask.fills == "scores":
+        count = int((walk.steps.weights[walk.steps.hidden] > 0).sum())
+        how_many = "none" if not count else "all" if count == hidden else str(count)
+        keep = f" ({how_many} with a weight above 0)"
+    return AnnotatedText.of("Here ", named(f"{hidden} of {cells} cells", part="hidden"), f" are hidden{keep}.")
 
 
 def _masked_title(walk: Walk) -> str:
     """Return the title, which says how it is computed: M is added to every cell, or hidden cells are filled."""
-    mask = walk.layer.mask
+    mask, before = walk.layer.mask, _before_mask(walk)
     if mask.adds:
-        return "masked = scaled + M"
-    return f"masked = scaled, or {power_of_ten(mask.hidden_value(walk.layer.scale))}"
+        return f"masked = {before} + M"
+    return f"masked = {before}, or {power_of_ten(mask.hidden_value(walk.layer.scale, walk.layer.cap))}"
+
+
+def _masked_panel(walk: Walk, title: str, **options: Any) -> PanelSpec:
+    """Describe the masked scores, whose colours end with those of the matrix before the mask."""
+    if walk.layer.cap is None:
+        return panel("masked", title, limit=_MASKED_AND_NOT, **options)
+    spec = panel("masked", title, limit=_MASKED_AND_CAPPED, **options)
+    return replace(spec, made_from=MorphSource("capped", MADE_FROM["masked"].pace))
 
 
 def _masked_picture(walk: Walk) -> Picture:
+    before = _before_mask(walk)
+    limit = _MASKED_AND_NOT if walk.layer.cap is None else _MASKED_AND_CAPPED
     return pair_picture(
-        panel("scaled", "scaled", limit=_MASKED_AND_NOT),
-        panel("masked", _masked_title(walk), limit=_MASKED_AND_NOT, bar=True),
+        panel(before, before, limit=limit),
+        _masked_panel(walk, _masked_title(walk), bar=True),
         walk.layer.key.shape[1],
     )
 
@@ -291,8 +423,16 @@ _WEIGHTS_NOTICE_OF_SOME = annotated(
 )
 
 
+_WEIGHTS_NOTICE_WITH_SINK = annotated(
+    "The [sink](matrix=sink), with its score [z](matrix=sinks), takes part in each row's softmax like one more key, "
+    "and gives nothing. So a row of weights [sums to less than 1](matrix=row_sum): a query need not look anywhere."
+)
+
+
 def _weights_notice(walk: Walk) -> str:
     mask = walk.layer.mask
+    if walk.layer.sinks is not None:
+        return _WEIGHTS_NOTICE_WITH_SINK
     return _WEIGHTS_NOTICE_OF_SOME if mask.is_infinite and mask.hides_rows else _WEIGHTS_NOTICE
 
 
@@ -314,6 +454,9 @@ def faint(walk: Walk) -> str:
 def _weights_fact(walk: Walk) -> str:
     """Name a row that sees no key, or else the largest weight on another token: a weight on itself says less."""
     summary = walk.summary
+    sink = walk.steps.sink
+    if sink is not None:
+        return _sink_fact(walk, sink[:, 0])
     if walk.layer.mask.hides_rows:
         return _row_without_keys(walk)
     if summary.strongest_weight <= 0:
@@ -327,6 +470,26 @@ def _weights_fact(walk: Walk) -> str:
         named(f"{share} %", row=q, column=k, matrix="weights"),
         " on ",
         named(f"column {k}, “{walk.key_labels[k]}”", column=k),
+        ".",
+    )
+
+
+_LEAST_SAID = 0.005
+"""A share below this would be written as 0 %"""
+
+
+def _sink_fact(walk: Walk, shares: Tensor) -> str:
+    """Name the row that gives most to the sink, and the mean of its shares, (Tq,)."""
+    if not len(shares):
+        return ""
+    q = int(shares.argmax())
+    if float(shares[q]) < _LEAST_SAID:
+        return "Here the sink takes less than 1 % of every row."
+    return AnnotatedText.of(
+        f"Here the sink takes {number(100 * float(shares.mean()), 0)} % of a row on average, and most of ",
+        named(f"row {q}, “{walk.query_labels[q]}”", row=q),
+        ": ",
+        named(f"{number(100 * float(shares[q]), 0)} %", row=q, matrix="sink"),
         ".",
     )
 
@@ -346,6 +509,11 @@ def _row_without_keys(walk: Walk) -> str:
 def _weights_code(walk: Walk) -> str:
     code = "weights = torch.softmax(masked, dim=-1)"
     mask = walk.layer.mask
+    if walk.layer.sinks is not None:
+        return (
+            "with_sink = torch.softmax(torch.cat((masked, sinks), dim=-1), dim=-1)  # sinks: a column, (Tq, 1)\n"
+            "weights, sink = with_sink[:, :-1], with_sink[:, -1:]"
+        )
     return f"{code}.nan_to_num()  # NaN: no key is seen" if mask.is_infinite and mask.hides_rows else code
 
 
@@ -356,12 +524,17 @@ def weights_panel(title: str, *, name: str = "weights", bar: bool = False) -> Pa
 
 def _weights_picture(walk: Walk) -> Picture:
     few = walk.layer.key.shape[1] <= FEW
-    row = (
-        panel("masked", "masked", limit=_MASKED_AND_NOT, numbered=few),
+    masked, weights = (
+        _masked_panel(walk, "masked", numbered=few),
         weights_panel("weights = softmax of each row", bar=True),
-        panel("row_sum", "Σ", limit=1.0, scale="weights"),
     )
-    return picture((row,), (8, 8 if few else 16, 1.4))
+    row_sum = panel("row_sum", "Σ", limit=1.0, scale="weights")
+    if walk.layer.sinks is None:
+        return picture(((masked, weights, row_sum),), (8, 8 if few else 16, 1.4))
+    limit = (*(_MASKED_AND_NOT if walk.layer.cap is None else _MASKED_AND_CAPPED), "sinks")
+    score, share = panel("sinks", "z", limit=limit), panel("sink", "to z", limit=1.0, scale="weights")
+    row = replace(masked, limit=limit), score, weights, share, row_sum
+    return picture((row,), (8, 1.4, 8 if few else 16, 1.4, 1.4))
 
 
 WEIGHTS: Step[Walk] = Step(
@@ -373,7 +546,7 @@ WEIGHTS: Step[Walk] = Step(
     picture=_weights_picture,
     fact=_weights_fact,
     advice=faint,
-    matrices=("weights",),
+    matrices=("sinks", "weights", "sink"),
     is_by_cell=True,
     cell="the weight",
     masked_value="0",
@@ -385,6 +558,10 @@ WEIGHTS: Step[Walk] = Step(
 
 _HEAD_OUTPUTS_NOTICE = annotated(
     "Each row is an average of the [rows of V](matrix=value), in the proportions of the [weights](matrix=weights)."
+)
+_HEAD_OUTPUTS_NOTICE_WITH_SINK = annotated(
+    "Each row is the sum of the [rows of V](matrix=value), each times its [weight](matrix=weights). The sink's share "
+    "adds nothing, so the output is shorter than an average."
 )
 
 
@@ -403,7 +580,7 @@ HEAD_OUTPUTS: Step[Walk] = Step(
     name="head_outputs",
     title="Head outputs",
     formula=partial(attention_formula, boxed="head_outputs"),
-    notice=lambda _: _HEAD_OUTPUTS_NOTICE,
+    notice=lambda walk: _HEAD_OUTPUTS_NOTICE if walk.layer.sinks is None else _HEAD_OUTPUTS_NOTICE_WITH_SINK,
     code=lambda _: "head_outputs = weights @ value",
     picture=_head_outputs_picture,
     advice=faint,

@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from attnviz.annotated_text import annotated
-from attnviz.formatting import counted
-from attnviz.formulas.tree import Box, Expression, Indexed, Product, Relation, Row, Symbol, Text
-from attnviz.steps.attention import KEY, QUERY, VALUE
+from attnviz.annotated_text import AnnotatedText, annotated
+from attnviz.formatting import counted, joined, number
+from attnviz.formulas.tree import (
+    Box,
+    Call,
+    Expression,
+    Indexed,
+    List,
+    Name,
+    Negative,
+    Product,
+    Relation,
+    Row,
+    Sum,
+    Symbol,
+    Text,
+)
+from attnviz.steps.attention import KEY, QUERY, VALUE, normed_symbol, operand_symbol
 from attnviz.steps.picture import MatrixProduct, Operation, PanelSpec, Picture, panel, picture, share
 from attnviz.steps.step import Step, follows_another
 from attnviz.tokens import NO_ID
@@ -16,7 +31,7 @@ from attnviz.trace import matrices
 
 if TYPE_CHECKING:
     from attnviz.tokens import Tokens
-    from attnviz.trace.layer import LayerTrace
+    from attnviz.trace.layer import LayerTrace, Operand
     from attnviz.trace.walk import Walk
 
 
@@ -41,6 +56,10 @@ TOKENS: Step[Tokens] = Step(
     notice=lambda _: (
         "Each word gives its attention in shares, 100 % in all, to the words that it may look at. Attention reads no "
         "letters, but numbered pieces: the tokens."
+    ),
+    sink_notice=(
+        "Each word gives its attention in shares to the words that it may look at; a sink takes the rest, and gives "
+        "nothing. Attention reads no letters, but numbered pieces: the tokens."
     ),
     code=lambda tokens: _TOKENS_CODE.get(tokens.tokenizer, "ids = tokenizer(text).input_ids"),
     fact=_tokens_fact,
@@ -139,6 +158,19 @@ _QKV_NOTICE = {
 }
 
 
+_QKV_NOTICE_WITH_SINK = annotated(
+    "One input, three roles: [a query](matrix=query) asks, [a key](matrix=key) answers, and "
+    "[a value](matrix=value) is what gets passed on. Like a search: the query is typed in, keys are titles, values "
+    "are contents. But a soft one: it returns no single hit, but the sum of all contents, weighted."
+)
+"""With a sink the weights of a query do not sum to 1, so the sum is no mean"""
+
+
+def _qkv_notice(walk: Walk) -> str:
+    kind = projection_kind(walk)
+    return _QKV_NOTICE_WITH_SINK if kind == "linear" and walk.layer.sinks is not None else _QKV_NOTICE[kind]
+
+
 def _qkv_code(walk: Walk) -> str:
     projections = walk.layer.projections
     if projections is None:
@@ -166,6 +198,8 @@ def _qkv_title(walk: Walk, source: str) -> str:
     return "norm of X" if source == "input_norm" else input_title(walk)
 
 
+MOST_GROUPS = 4
+"""The most groups of heads that share keys and are listed"""
 _QKV_TITLES = {"query": "Q query", "key": "K key", "value": "V value"}
 
 
@@ -220,14 +254,252 @@ def _position_mixing(results: list[PanelSpec], widths: tuple[float, float]) -> P
     return picture(grid, widths, (1, 1, 1, 1), products, "U · X")
 
 
+def shared_keys(layer: LayerTrace) -> str:
+    """Say which query heads share a head of keys and values (Ainslie et al. 2023); "" if each has its own."""
+    shared, heads = layer.shared_by, layer.heads
+    if shared == 1:
+        return ""
+    if shared == heads:
+        return f"All {heads} heads of queries share one head of keys and values (multi-query attention)."
+    groups = [f"{first} to {first + shared - 1}" if shared > 2 else f"{first} and {first + 1}"
+              for first in range(0, heads, shared)]  # fmt: skip
+    shown = f"{'; '.join(groups[:MOST_GROUPS])}{' and so on' if len(groups) > MOST_GROUPS else ''}"
+    return (
+        f"{heads} heads of queries share {heads // shared} heads of keys and values, each used by {shared} of them "
+        f"(grouped-query attention): heads {shown}."
+    )
+
+
+def shared_keys_in(layers: Mapping[int, LayerTrace]) -> str:
+    """Say which query heads share a head of keys and values in layers, by their numbers; "" if each has its own."""
+    by_sentence: dict[str, list[int]] = {}
+    for number_of_layer, layer in layers.items():
+        by_sentence.setdefault(shared_keys(layer), []).append(number_of_layer)
+    if len(by_sentence) < 2:
+        return "".join(by_sentence)
+    return " ".join(
+        f"Layer{'s' if len(numbers) > 1 else ''} {joined(map(str, numbers))}: "
+        f"{sentence or 'each head has keys and values of its own.'}"
+        for sentence, numbers in by_sentence.items()
+    )
+
+
+def _qkv_fact(walk: Walk) -> str:
+    """Say with which other heads this one shares its keys and values."""
+    shared = walk.layer.shared_by
+    if shared == 1:
+        return ""
+    first = walk.head // shared * shared
+    others = joined(str(head) for head in range(first, first + shared) if head != walk.head)
+    own = f"Here head {walk.head} has the keys and values of {'head' if shared == 2 else 'heads'} {others} too."
+    return f"{own} {shared_keys(walk.layer)}"
+
+
 QKV: Step[Walk] = Step(
     name="qkv",
     title="Q, K, V",
     formula=lambda walk: Box(projection_formula(walk)),
-    notice=lambda walk: _QKV_NOTICE[projection_kind(walk)],
+    notice=_qkv_notice,
+    fact=_qkv_fact,
     code=_qkv_code,
     picture=_qkv_picture,
     weights=tuple(f"{letter}_{name}" for letter in "WUb" for name in matrices.QKV),
     matrices=matrices.QKV,
     needs=("embeddings", "projections"),
+)
+
+
+_NORMED_TITLES = {"query": "Q normed", "key": "K normed"}
+
+
+def _normed_formula(walk: Walk) -> Expression:
+    """Return the formula of the norm of queries, and that keys have one too."""
+    norms = walk.layer.norms
+    kind = norms["query"].kind if norms else "rms"
+    norm = Name("RMSNorm" if kind == "rms" else "LayerNorm")
+    results = [Relation("=", (normed_symbol(symbol), Call(norm, symbol))) for symbol in (QUERY, KEY)]
+    return Box(Row(tuple(results)))
+
+
+def _normed_notice(walk: Walk) -> str:
+    norms = walk.layer.norms
+    numbers = "a token's numbers in all heads" if norms and norms["query"].is_joint else "a token's numbers in a head"
+    loses = f"lose their size: each is divided by the root of the mean of the squares of {numbers}"
+    if norms and norms["query"].kind == "layer":
+        loses = (
+            f"lose their mean and their size: the mean of {numbers} is subtracted, and the rest divided by their spread"
+        )
+    return annotated(
+        f"[Queries](matrix=normed_query) and [keys](matrix=normed_key) {loses}. Then each dimension is multiplied by a "
+        "learned γ. So no vector gets a large score by its length alone."
+    )
+
+
+def _normed_code(walk: Walk) -> str:
+    norms = walk.layer.norms
+    lines = []
+    for name, norm in norms.items():
+        if norm.is_joint:
+            lines.append(f"every_{name} = torch.cat({name}_of_all_heads, dim=-1)")
+            lines.append(f"root = torch.sqrt((every_{name} ** 2).mean(-1, keepdim=True) + {norm.eps!r})")
+            lines.append(f"normed_{name} = {name} / root * gamma_{name}")
+            continue
+        x: str = name
+        if norm.kind == "layer":
+            lines.append(f"centred = {name} - {name}.mean(-1, keepdim=True)")
+            x = "centred"
+        added = "" if norm.bias is None else f" + beta_{name}"
+        root = f"torch.sqrt(({x} ** 2).mean(-1, keepdim=True) + {norm.eps!r})"
+        lines.append(f"normed_{name} = {x} / {root} * gamma_{name}{added}")
+    return "\n".join(lines)
+
+
+def _normed_picture(walk: Walk) -> Picture | None:
+    rows: list[tuple[PanelSpec, ...]] = []
+    operations: dict[str, Operation] = {}
+    for name, norm in walk.layer.norms.items():
+        result = f"normed_{name}"
+        before = panel(name, _QKV_TITLES[name], limit=("query", "key"))
+        rows.append((before, panel(result, _NORMED_TITLES[name], limit=matrices.NORMED, bar=not rows)))
+        weight, bias = f"gamma_{name}", None if norm.bias is None else f"beta_{name}"
+        if norm.kind == "layer":
+            operations[result] = Operation("norm", (name,), weight=weight, bias=bias, eps=norm.eps, over="token")
+        else:
+            root = f"root_{name}" if norm.is_joint else None
+            operations[result] = Operation("rms_norm", (name,), weight=weight, eps=norm.eps, root=root)
+    return picture(rows, (1, 1), (1, 1), operations=operations) if rows else None
+
+
+def _normed_fact(walk: Walk) -> str:
+    norms = walk.layer.norms
+    if not norms or norms["query"].is_joint:  # which would need the numbers of all heads for each of them
+        return ""
+    before, after = (matrices.matrix(walk, name).norm(dim=-1) for name in ("query", "normed_query"))
+    low, high, new_low, new_high = (number(float(x)) for of in (before, after) for x in (of.min(), of.max()))
+    return f"Here the lengths of the queries go from {low} to {high}, and after the norm from {new_low} to {new_high}."
+
+
+NORMED: Step[Walk] = Step(
+    name="normed",
+    title="Normed Q, K",
+    formula=_normed_formula,
+    notice=_normed_notice,
+    code=_normed_code,
+    picture=_normed_picture,
+    fact=_normed_fact,
+    weights=("gamma_query", "beta_query", "gamma_key", "beta_key", "root_query", "root_key"),
+    matrices=matrices.NORMED,
+    is_in=lambda walk: bool(walk.layer.norms),
+)
+
+
+TURNED_NOTICE = annotated(
+    "A position is an angle here: it turns each pair of dimensions of [Q](matrix=rotated_query) and "
+    "[K](matrix=rotated_key) by [θ](matrix=query_angles), the position times the pair's frequency. So a score depends "
+    "on how far apart two tokens are, not on where they stand."
+)
+
+
+def _turned_notice(walk: Walk) -> str:
+    """Say what turns, and by which factor vectors get longer in a model that stretches its range."""
+    factor = 1.0 if walk.layer.rotation is None else walk.layer.rotation.factor
+    if factor == 1:
+        return TURNED_NOTICE
+    changed = "longer" if factor > 1 else "shorter"
+    also = f" This model stretches its range: vectors also get {changed}, by the factor f = {number(factor, 4)}."
+    return AnnotatedText.of(TURNED_NOTICE, also)
+
+
+_TURNED_TITLES: dict[Operand, str] = {"query": "Q rotated", "key": "K rotated"}
+
+
+def _rotated_formula(walk: Walk) -> Expression:
+    """Return Q_θ = rotate(Q, θ) and K_θ = rotate(K, θ), and what that does to a pair of dimensions."""
+    theta, (a, b) = Symbol("θ"), (Symbol("a"), Symbol("b"))
+    cos, sin = (Product((Name(name), theta)) for name in ("cos", "sin"))
+
+    def rotated(of: Symbol) -> Expression:
+        return Call(Name("rotate"), List((normed_symbol(of) if walk.layer.norms else of, theta)))
+
+    results = [Relation("=", (operand_symbol(walk, symbol), rotated(symbol))) for symbol in (QUERY, KEY)]
+    turned = Sum((Product((a, cos)), Negative(Product((b, sin))))), Sum((Product((a, sin)), Product((b, cos))))
+    longer = tuple(Product((Symbol("f"), component)) for component in turned)
+    is_longer = walk.layer.rotation is not None and walk.layer.rotation.factor != 1
+    pair = Relation("→", (List((a, b)), List(longer if is_longer else turned)))
+    return Row((Box(Row(tuple(results))), pair))
+
+
+def _rotated_code(walk: Walk) -> str:
+    """Return the lines that turn queries and keys by `cos` and `sin`, (T, R / 2)."""
+    rotation = walk.layer.rotation
+    if rotation is None:
+        return ""
+    width = rotation.width
+    before = [matrices.before_rotation(walk.layer, name) for name in _TURNED_TITLES]
+    rest = f", x[..., {width}:]" if width < walk.layer.head_size else ""
+    if rotation.pairing == "halves":
+        first, second = f"x[..., :{width // 2}]", f"x[..., {width // 2}:{width}]"
+        joined = f"torch.cat((a * cos - b * sin, a * sin + b * cos{rest}), dim=-1)"
+        made = f"    return {joined}"
+    else:
+        first, second = f"x[..., 0:{width}:2]", f"x[..., 1:{width}:2]"
+        pairs = "torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)"
+        made = f"    turned = {pairs}\n    return torch.cat((turned{rest}), dim=-1)" if rest else f"    return {pairs}"
+    return (
+        f"def rotate(x):\n    a, b = {first}, {second}  # the two dimensions of each pair\n{made}\n\n"
+        f"rotated_query, rotated_key = rotate({before[0]}), rotate({before[1]})"
+    )
+
+
+def _rotated_picture(walk: Walk) -> Picture | None:
+    rotation = walk.layer.rotation
+    if rotation is None:
+        return None
+    rows: list[tuple[PanelSpec, ...]] = []
+    operations: dict[str, Operation] = {}
+    turned = [matrices.before_rotation(walk.layer, name) for name in _TURNED_TITLES]
+    limit = (*turned, *matrices.ROTATED)
+    for name, title in _TURNED_TITLES.items():
+        before = matrices.before_rotation(walk.layer, name)
+        result = f"rotated_{name}"
+        rows.append(
+            (
+                panel(before, (_NORMED_TITLES if walk.layer.norms else _QKV_TITLES)[name], limit=limit),
+                panel(f"{name}_angles", "θ", limit=math.pi),
+                panel(result, title, limit=limit, bar=not rows),
+            )
+        )
+        operations[result] = Operation("rotation", (before,), cos="cos", sin="sin", pairing=rotation.pairing)
+    angles = max(0.5, rotation.width / 2 / walk.layer.head_size)
+    return picture(rows, (1, angles, 1), (1, 1), operations=operations)
+
+
+def _rotated_fact(walk: Walk) -> str:
+    rotation = walk.layer.rotation
+    if rotation is None:
+        return ""
+    pairs, width = rotation.width // 2, walk.layer.head_size
+    first, second = rotation.pair(0)
+    share = f"all {width} dimensions" if rotation.width == width else f"{rotation.width} of {width} dimensions"
+    fact = f"Here {share} turn, in {counted(pairs, 'pair')}: dimensions {first} and {second} are the first."
+    frequencies = rotation.frequencies
+    if frequencies is None:
+        return fact
+    most, least = (number(float(frequencies[pair]), 4) for pair in (0, -1))
+    if pairs == 1:
+        return f"{fact} It turns by {most} a token."
+    return f"{fact} It turns by {most} a token, the last pair by {least} (in radians, of which 2π are a full turn)."
+
+
+ROTATED: Step[Walk] = Step(
+    name="rotated",
+    title="Rotated Q, K",
+    formula=_rotated_formula,
+    notice=_turned_notice,
+    code=_rotated_code,
+    picture=_rotated_picture,
+    fact=_rotated_fact,
+    weights=("cos", "sin", "query_angles", "key_angles"),
+    matrices=matrices.ROTATED,
+    is_in=lambda walk: walk.layer.rotation is not None,
 )

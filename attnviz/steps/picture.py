@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from attnviz.formulas import Role
 from attnviz.trace import matrices
-from attnviz.trace.model import Activation
+from attnviz.trace.model import Activation, Pairing
 
 Scale = Literal["signed", "weights"]
 Pace = Literal["even", "columns", "rows"]
@@ -21,15 +21,25 @@ _KINDS = {"key_model": "model", "value_dim": "dim", "output": "model", "outcome"
 AXES: dict[str, tuple[str, str]] = {
     name: (_KINDS.get(axes[0], axes[0]), _KINDS.get(axes[1], axes[1]))
     for name, axes in matrices.AXES.items()
-    if len(axes) == 2 and name != "mask"
+    if len(axes) == 2 and name not in ("mask", "cos", "sin")
 }
 """The kinds of rows and columns of each matrix that a picture may show"""
 
 _QUANTITIES: dict[Role, tuple[str, ...]] = {
-    "query": ("query", "W_query", "U_query"),
-    "key": ("key", "key_t", "W_key", "U_key"),
+    "query": ("query", "W_query", "U_query", "normed_query", "rotated_query"),
+    "key": ("key", "key_t", "W_key", "U_key", "normed_key", "rotated_key"),
     "value": ("value", "W_value", "U_value", "head_outputs", "concat"),
-    "attention": ("scores", "scaled", "masked", "weights", "triangle", "masked_zeros", "softmax_weights"),
+    "attention": (
+        "scores",
+        "scaled",
+        "capped",
+        "masked",
+        "sinks",
+        "weights",
+        "triangle",
+        "masked_zeros",
+        "softmax_weights",
+    ),
 }
 ROLE: dict[str, Role] = {quantity: role for role, several in _QUANTITIES.items() for quantity in several}
 """The role of a quantity, by its name"""
@@ -54,7 +64,12 @@ class MorphSource:
 
 
 MADE_FROM = {
+    "normed_query": MorphSource("query", "even"),
+    "normed_key": MorphSource("key", "even"),
+    "rotated_query": MorphSource("query", "even"),
+    "rotated_key": MorphSource("key", "even"),
     "scaled": MorphSource("scores", "even"),
+    "capped": MorphSource("scaled", "even"),
     "masked": MorphSource("scaled", "columns"),
     "weights": MorphSource("masked", "rows"),
     "attention_norm": MorphSource("attention_residual", "even"),
@@ -115,7 +130,7 @@ class MatrixProduct:
     bias: str | None = None
 
 
-OperationKind = Literal["sum", "norm", "activation", "softmax"]
+OperationKind = Literal["sum", "norm", "rms_norm", "activation", "softmax", "rotation"]
 Over = Literal["token", "all"]
 
 
@@ -124,7 +139,9 @@ class Operation:
     """How a matrix is computed from others without a matrix product. A field that its kind does not use is None.
 
     sum: of all matrices, cell by cell. norm: (x - mean) / sqrt(variance + eps) * weight + bias (Ba et al. 2016).
-    activation: of each cell. softmax: of each row.
+    rms_norm: x / √(mean of x² + eps) * weight, of each row (Zhang and Sennrich 2019).
+    activation: of each cell. softmax: of each row. rotation: of each pair of columns, by the angle of the row and pair
+    (Su et al. 2021, section 3.2).
     """
 
     kind: OperationKind
@@ -139,6 +156,14 @@ class Operation:
     """Over which numbers a norm takes mean and variance: those of each token, or of the whole matrix"""
     name: Activation | None = None
     """The activation"""
+    root: str | None = None
+    """The name of the vector that an RMS norm divides rows by; None if it follows from the numbers of each row"""
+    cos: str | None = None
+    """The names of a rotation's tables, (rows, pairs): the cosine of each angle"""
+    sin: str | None = None
+    """The sine"""
+    pairing: Pairing | None = None
+    """Which columns a rotation turns together"""
 
 
 @dataclass(frozen=True, slots=True)

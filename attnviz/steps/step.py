@@ -32,6 +32,10 @@ class Step(Generic[S]):
     code: Callable[[S], str]
     """The lines of PyTorch that compute this step from the one before, with this walk's constants; the same for all
     heads of a layer"""
+    is_in: Callable[[S], bool] = lambda _: True
+    """Whether a walk has this step: only some have a rotation, or a soft cap"""
+    sink_notice: str = ""
+    """What to notice in place of `notice` in a layer whose heads have a sink; if empty, `notice`"""
     picture: Callable[[S], Picture | None] = lambda _: None
     """Its matrices and their places; None if it shows no matrix, or if the source does not provide them"""
     names_head: bool = False
@@ -41,7 +45,7 @@ class Step(Generic[S]):
     advice: Callable[[S], str] = lambda _: ""
     """What to do if the picture looks blank, because its colours end at 1; "" if it does not"""
     weights: tuple[str, ...] = ()
-    """The names of the model's weights that it applies, in order: see `attnviz.trace.matrices.AXES`"""
+    """The names of the model's weights and tables that it applies, in order: see `attnviz.trace.matrices.AXES`"""
     matrices: tuple[str, ...] = ()
     """The names of the matrices that it computes, in order; empty for the tokens"""
     needs: tuple[Need, ...] = ()
@@ -55,7 +59,7 @@ class Step(Generic[S]):
     masked_value: str = ""
     """What a masked cell holds; empty if the step comes before the mask"""
     is_distribution: bool = False
-    """Whether each row is a distribution over the keys: it sums to 1"""
+    """Whether each row is a distribution over the keys, and a sink if there is one: it sums to 1 with its share"""
     can_be_covered: bool = False
     """Whether rows of the result can be covered, for students to guess"""
     can_be_stretched: bool = False
@@ -65,6 +69,11 @@ class Step(Generic[S]):
 
     later_title: str = ""
     """The title at an attention that follows another; if empty, the same as at the first"""
+
+    def notice_in(self, walk: Walk, subject: S) -> str:
+        """Return what to notice of `subject`, which is what the step shows of a walk."""
+        has_sink = walk.layer.sinks is not None
+        return self.sink_notice if has_sink and self.sink_notice else self.notice(subject)
 
     def title_of(self, kind: Kind, layer: int = 0) -> str:
         """Return the title at a layer's attention of this kind: a decoder's block may have two sums, and two norms."""

@@ -172,6 +172,11 @@ def label_of(piece: str, *, byte_level: bool = False) -> str:
     return printable(_from_byte_alphabet(piece) if byte_level else piece) or "∅"
 
 
+def bare(label: str) -> str:
+    """Return a label without the mark of a space before it."""
+    return label.lstrip("␣▁") or label
+
+
 def repair(text: str) -> str:
     """Replace lone surrogates, which UTF-8 can't encode, by U+FFFD. The length stays the same, so offsets hold."""
     if text.isascii():

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from attnviz.toy.language.model import BigramModel, CharGPT, GRUModel
     from attnviz.toy.layers import DecoderLayer, EncoderLayer, FeedForward, MultiHeadAttention
     from attnviz.toy.stacks import Decoder, Encoder, Seq2Seq
-    from attnviz.toy.weights import lab_positions, sinusoidal_positions
+    from attnviz.toy.weights import lab_positions, rotary_positions, sinusoidal_positions
 
 __all__ = [
     "BigramModel",
@@ -24,12 +24,13 @@ __all__ = [
     "MultiHeadAttention",
     "Seq2Seq",
     "lab_positions",
+    "rotary_positions",
     "sinusoidal_positions",
 ]
 _MODULES = {
     "language.model": ("BigramModel", "CharGPT", "GRUModel"),
     "layers": ("DecoderLayer", "EncoderLayer", "FeedForward", "MultiHeadAttention"),
-    "weights": ("lab_positions", "sinusoidal_positions"),
+    "weights": ("lab_positions", "rotary_positions", "sinusoidal_positions"),
     "stacks": ("Decoder", "Encoder", "Seq2Seq"),
 }
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator
+from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -19,7 +20,16 @@ from attnviz.attention import Mask, MaskKind, apply_mask, causal_mask
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.toy.config import MAX_AVERAGED, MAX_HEAD_SIZE, MAX_TOKENS, ToyConfig
-from attnviz.toy.weights import Ids, draw, draw_tall, draw_wide, embed_positions, embed_tokens, sum_of
+from attnviz.toy.weights import (
+    Ids,
+    draw,
+    draw_tall,
+    draw_wide,
+    embed_positions,
+    embed_tokens,
+    rotary_positions,
+    sum_of,
+)
 from attnviz.trace.layer import Block, LayerTrace, LinearMap, Projection
 from attnviz.trace.matrices import AVERAGES, QKV
 from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
@@ -70,15 +80,18 @@ def _rows_of_output(seed: int, head: int, size: int, width: int) -> Tensor:
 
 
 def mask_of(config: ToyConfig, n: int) -> Mask:
-    """Return the mask of a toy for n tokens: causal, hiding padding before the text, or both."""
+    """Return the mask of a toy for n tokens: causal, a window, hiding padding before the text, or several of these."""
     padding = torch.arange(n) < config.padding  # (T,)
-    cells = causal_mask(n) if config.causal else torch.ones(n, n, dtype=torch.bool)
+    before, after = config.reach
+    cells = torch.ones(n, n, dtype=torch.bool).tril(after).triu(-before)
     seen = cells & ~padding  # (T, T)
-    if not config.causal and not bool(padding.any()):
+    if not config.causal and bool(seen.all()):
         return Mask()
-    kind: MaskKind = "padding" if not config.causal else "other" if bool(padding.any()) else "causal"
-    name, _, before = config.mask_value.partition("_")
-    return Mask(kind, seen, float(name), "scores" if before else "scaled")
+    kind: MaskKind = "causal" if config.causal and before >= n - 1 else "window"
+    if bool(padding.any()):
+        kind = "padding" if bool(cells.all()) else "other"
+    number, _, is_before = config.mask_value.partition("_")
+    return Mask(kind, seen, float(number), "scores" if is_before else "scaled")
 
 
 class SeededAttention(nn.Module):
@@ -90,8 +103,11 @@ class SeededAttention(nn.Module):
         self.projections = {name: draw_projection(name, config, n) for name in QKV}
         self.output = draw_output(config) if config.projection else None
         self.shape = n, config.width
+        self.rotation = rotary_positions(n, config.width_per_head) if config.positions == "rotary" else None
         self.scale = config.scale_factor
         self.mask = mask_of(config, n)
+        self.cap = config.cap
+        self.sinks = None if config.sink is None else torch.full((config.head_count, 1, 1), config.sink)
         watch_inputs(self)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -105,7 +121,10 @@ class SeededAttention(nn.Module):
             n, width = self.shape
             raise ValueError(f"x {tuple(x.shape)} is neither ({n}, {width}) nor (B, {n}, {width})")
         query, key, value = (self.projections[name].apply(x) for name in QKV)
-        concat = recorded_attention(self, query, key, value, mask=self.mask, scale=self.scale).concat
+        if self.rotation is not None:
+            query, key = self.rotation.apply(query), self.rotation.apply(key)
+        of_scores: dict[str, Any] = {"mask": self.mask, "scale": self.scale, "cap": self.cap, "sinks": self.sinks}
+        concat = recorded_attention(self, query, key, value, **of_scores).concat
         return concat if self.output is None else self.output.apply(concat)
 
     def weights(self) -> tuple[Tensor, ...]:
@@ -171,6 +190,7 @@ class Toy(ShortRepr):
             parameters["projections"] = 3 * heads * (model_width + biases) * width
         if self.config.projection:
             parameters["output"] = (heads * width + biases) * model_width
+        more_steps = {"rotated": self.config.positions == "rotary", "capped": self.config.cap is not None}
         return Description(
             name=self.name,
             layers={self.config.kind: (1, heads)},
@@ -178,6 +198,8 @@ class Toy(ShortRepr):
             head_size=width,
             parameters=parameters,
             unavailable={"attention_residual": ATTENTION_ALONE, "logits": NO_HEAD},
+            steps_in={name: {self.config.kind: (0,)} for name, has_step in more_steps.items() if has_step},
+            has_sinks=self.config.sink is not None,
         )
 
     def read(self, text: str, pair: str | None = None) -> tuple[Tokens, None]:
@@ -218,6 +240,7 @@ def trace_toy(tokens: Tokens, config: ToyConfig) -> Trace:
         attention.mask,
         projections=attention.projections,
         output_projection=attention.output,
+        rotation=attention.rotation,
     )
     blocks: dict[Kind, tuple[Block, ...]] = {config.kind: (Block(layer, unavailable_reason=ATTENTION_ALONE),)}
     weights = attention.weights()

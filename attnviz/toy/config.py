@@ -15,12 +15,17 @@ MAX_MODEL_WIDTH = 512
 """The largest C of the toy block"""
 MAX_STD = 10
 """The largest standard deviation of the weights of a projection"""
+MIN_CAP, MAX_CAP = 0.1, 1000
+"""The limits of the soft cap"""
+MAX_SINK = 100
+"""The largest magnitude of the sink's score"""
 MAX_HEADS, MAX_HEAD_SIZE, MAX_TOKENS = 8, 64, 512
 MAX_AVERAGED = 64
 """The most tokens whose embeddings are averaged in a Python loop, which is slow."""
 
-Positions = Literal["none", "sinusoidal", "lab", "random"]
-"""sinusoidal, lab: see `attnviz.toy.weights`; random: like a learned table before training"""
+Positions = Literal["none", "sinusoidal", "lab", "random", "rotary"]
+"""sinusoidal, lab: see `attnviz.toy.weights`; random: like a learned table before training; rotary: nothing is added to
+the embeddings, but queries and keys are turned (see `attnviz.trace.rotation`)"""
 Embedding = Literal["normal", "uniform"]
 """normal: with mean 0 and standard deviation 1; uniform: from 0 to 1, as torch.rand draws"""
 MaskValue = Literal["-inf", "-1e10", "-1e10_before"]
@@ -55,6 +60,13 @@ class ToyConfig:
     bias: bool = False
     """Whether the output projection and linear projections to queries, keys and values add a bias"""
     seed: int = 0
+    cap: float | None = None
+    """The soft cap of the scaled scores, as in Gemma 2; None for none"""
+    sink: float | None = None
+    """The score of a sink that takes part in every head's softmax, as in gpt-oss, where it is learned; None for none"""
+    window: int | None = None
+    """The width of a window: with the causal mask a query sees the last `window` keys, as in Mistral, else
+    `window` // 2 keys on both sides of itself, as in ModernBERT; None for none"""
 
     @classmethod
     def of(cls, get: Callable[[str], Any]) -> ToyConfig:
@@ -65,7 +77,7 @@ class ToyConfig:
         """
         names = (
             "heads", "head_size", "qkv", "std_q", "std_k", "std_v", "embedding", "positions", "scale", "padding",
-            "mask_value", "projection", "seed",
+            "mask_value", "cap", "sink", "window", "projection", "seed",
         )  # fmt: skip
         causal, width, bias = get("mask") == "causal", get("model_width"), get("projection_bias")
         return cls(**{name: get(name) for name in names}, causal=causal, width=width, bias=bias)
@@ -76,12 +88,18 @@ class ToyConfig:
             ("numbers a head", self.head_size, 2, MAX_HEAD_SIZE),
             ("numbers a token", self.width, MIN_WIDTH, MAX_MODEL_WIDTH),
             ("tokens of padding", self.padding, 0, MAX_TOKENS),
+            ("keys in a window", 1 if self.window is None else self.window, 1, MAX_TOKENS),
         ):
             if not low <= value <= high:
                 raise ValueError(f"{value} {name}: the toy has {low} to {high}")
         for name, std in self.stds.items():
             if std is not None and not 0 <= std <= MAX_STD:  # nan is neither
                 raise ValueError(f"a standard deviation of {std} of W_{name}: the toy has 0 to {MAX_STD}")
+
+        if self.cap is not None and not MIN_CAP <= self.cap <= MAX_CAP:
+            raise ValueError(f"a soft cap of {self.cap}: the toy has {MIN_CAP} to {MAX_CAP}")
+        if self.sink is not None and not abs(self.sink) <= MAX_SINK:
+            raise ValueError(f"a sink of {self.sink}: the toy has −{MAX_SINK} to {MAX_SINK}")
 
     @property
     def stds(self) -> dict[str, float | None]:
@@ -93,6 +111,12 @@ class ToyConfig:
         """`scale` as a number."""
         named = {"sqrt_d": 1 / math.sqrt(self.width_per_head), "sqrt_c": 1 / math.sqrt(self.width), "off": 1.0}
         return named[self.scale] if self.scale in named else float(self.scale)
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """How many keys before and after itself a query may see, padding aside."""
+        before = MAX_TOKENS if self.window is None else self.window - 1 if self.causal else self.window // 2
+        return before, 0 if self.causal else before
 
     @property
     def kind(self) -> Literal["encoder", "decoder"]:
@@ -182,6 +206,13 @@ class TransformerConfig:
             return {self.architecture: (self.depth, self.heads)}
         kinds: tuple[Kind, ...] = ("decoder", "cross")
         return {"encoder": (self.depth, self.heads), **dict.fromkeys(kinds, (self.decoder_blocks, self.heads))}
+
+    @property
+    def rotated(self) -> dict[Kind, tuple[int, ...]]:
+        """The layers that turn queries and keys by their positions, by kind: those of self-attention, or none."""
+        if self.positions != "rotary" or self.width == self.heads:  # heads of width 1 have no pair to turn
+            return {}
+        return {kind: tuple(range(count)) for kind, (count, _) in self.layers.items() if kind != "cross"}
 
     @property
     def decoder_blocks(self) -> int:

@@ -8,6 +8,7 @@ Shapes: B texts, T tokens (Tq queries, Tk keys), C model width, H heads, D = C /
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -15,9 +16,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attnviz.attention import and_causal
+from attnviz.toy.weights import rotary_positions
 from attnviz.trace.layer import ACTIVATIONS, BlockSteps, BlockWeights, LinearMap, Norm, Projection
 from attnviz.trace.model import Activation
 from attnviz.trace.recorder import Inputs, recorded_attention, watch_inputs, watch_norm
+from attnviz.trace.rotation import Rotation
 
 WIDTH, HEADS, EPS = 32, 4, 1e-5
 
@@ -44,8 +47,14 @@ class Past:
 class MultiHeadAttention(nn.Module):
     """H heads of attention in parallel, and W_O (section 3.2.2)."""
 
-    def __init__(self, width: int = WIDTH, heads: int = HEADS, *, bias: bool = True) -> None:
+    def __init__(self, width: int = WIDTH, heads: int = HEADS, *, bias: bool = True, rotary: bool = False) -> None:
         """Draw the weights as `nn.Linear` does.
+
+        Args:
+            width: C.
+            heads: H.
+            bias: whether the linear maps add a bias.
+            rotary: whether queries and keys are turned by their positions. They are of one text then.
 
         Raises:
             ValueError: the width can't be divided by the number of heads.
@@ -54,6 +63,8 @@ class MultiHeadAttention(nn.Module):
             raise ValueError(f"a width of {width} can't be divided into {heads} heads")
         super().__init__()
         self.heads = heads
+        self.rotary = rotary
+        """Whether queries and keys are turned"""
         self.query, self.key, self.value, self.output = (nn.Linear(width, width, bias=bias) for _ in range(4))
         watch_inputs(self, _inputs)
 
@@ -90,6 +101,9 @@ class MultiHeadAttention(nn.Module):
         if x.shape[:-2] != context.shape[:-2]:
             raise ValueError(f"x {tuple(x.shape)} and context {tuple(context.shape)} are not of the same texts")
         query, key, value = self._split(self.query(x)), self._split(self.key(context)), self._split(self.value(context))
+        rotation = self.rotation(x.shape[-2], before=0 if past is None else len(past))
+        if rotation is not None:
+            query, key = rotation.apply(query), rotation.apply(key)
         if past is not None:
             key, value = past.extend(key, value)
         output: Tensor = self.output(recorded_attention(self, query, key, value, mask=mask).concat)
@@ -98,6 +112,14 @@ class MultiHeadAttention(nn.Module):
     def _split(self, projected: Tensor) -> Tensor:
         heads: Tensor = projected.unflatten(-1, (self.heads, -1)).transpose(-3, -2)  # (T, C) -> (T, H, D) -> (H, T, D)
         return heads
+
+    def rotation(self, n: int, *, before: int = 0) -> Rotation | None:
+        """Return what turns queries and keys of n tokens after `before` others; None without rotary positions, or
+        if heads have a width of 1."""
+        if not self.rotary:
+            return None
+        whole = rotary_positions(before + n, self.query.out_features // self.heads)
+        return None if whole is None else replace(whole, cos=whole.cos[before:], sin=whole.sin[before:])
 
     def projections(self) -> dict[str, Projection]:
         """Return the projections of query, key and value, split by head."""

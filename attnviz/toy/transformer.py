@@ -94,6 +94,9 @@ def draw_stack(config: TransformerConfig) -> Encoder | Seq2Seq:
             if config.architecture == "both"
             else Encoder(config.width, causal=config.architecture == "decoder", **settings)
         )
+    for module in stack.modules():
+        if isinstance(module, EncoderLayer | DecoderLayer):
+            module.attention.rotary = config.positions == "rotary"
     with torch.no_grad():
         for name, module in stack.named_modules():
             if isinstance(module, nn.Linear):
@@ -151,7 +154,12 @@ def _after(layer: DecoderLayer, encoded: Tensor, x: Tensor, output: Tensor) -> B
 
 def _attention(module: MultiHeadAttention, call: Call) -> LayerTrace:
     mask = Mask.recognise(call.mask)
-    return call.traced(mask, projections=module.projections(), output_projection=module.output_projection())
+    return call.traced(
+        mask,
+        projections=module.projections(),
+        output_projection=module.output_projection(),
+        rotation=module.rotation(call.query.shape[-2]),
+    )
 
 
 def final_norms(stack: Encoder | Seq2Seq) -> dict[str, Norm]:
@@ -227,6 +235,7 @@ class ToyTransformer(ShortRepr):
             feed_forward=config.hidden_width,
             parameters=parameters_of(shared_stack(config)),
             sizes=sizes_of(shared_stack(config)),
+            steps_in={"rotated": config.rotated},
             unavailable={"logits": NO_HEAD} if config.architecture == "encoder" else {},
         )
 

@@ -15,6 +15,7 @@ from torch.nn import init
 from torch.overrides import TorchFunctionMode
 
 from attnviz.toy.config import MAX_MODEL_WIDTH, MAX_TOKENS, MAX_WIDTH, WIDTH, Embedding, Positions
+from attnviz.trace.rotation import Rotation
 
 NUMBERS = {"normal": torch.randn, "uniform": torch.rand}
 """The function that draws each kind of numbers"""
@@ -128,6 +129,23 @@ def lab_positions(n: int, width: int) -> Tensor:
     return torch.where(dimension % 2 == 0, angle.sin(), angle.cos())
 
 
+def rotary_positions(n: int, width: int) -> Rotation | None:
+    """Return what turns queries and keys of this width D at n positions (Su et al. 2021, section 3.2).
+
+    Dimensions 2i and 2i + 1 turn by position / 10000^(2i/D): the angles of `sinusoidal_positions`. Of an odd D the last
+    dimension stays. None if D is 1: there is no pair to turn.
+
+    Raises:
+        ValueError: a number is negative.
+    """
+    _check(n, width)
+    even = width - width % 2
+    if not even:
+        return None
+    angle = torch.arange(n)[:, None] / BASE ** (torch.arange(0, even, 2) / even)  # (n, D/2)
+    return Rotation(angle.cos(), angle.sin(), "neighbours")
+
+
 def _check(n: int, width: int) -> None:
     if n < 0 or width < 0:
         raise ValueError(f"{n} positions of width {width}: neither can be negative")
@@ -161,12 +179,12 @@ def embed_tokens(ids: Ids, seed: int, width: int = WIDTH, embedding: Embedding =
 
 
 def embed_positions(n: int, kind: Positions, seed: int, width: int = WIDTH) -> Tensor | None:
-    """Return the position embeddings, (n, C), or None for "none".
+    """Return the position embeddings, (n, C), or None for "none" and "rotary".
 
     sinusoidal, lab: see `attnviz.toy.weights`.
     random: one standard normal vector per position, like a learned table before training.
     """
-    if kind == "none":
+    if kind in ("none", "rotary"):
         return None
     if kind == "random":
         return draw_wide(seed, "position", 0, MAX_TOKENS, width)[:n]

@@ -8,9 +8,10 @@ Shapes: H heads, T, Tq and Tk positions, C model width, D head width, F feed-for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Literal
 
 import torch
 from torch import Tensor, nn
@@ -18,9 +19,12 @@ from torch.nn import functional
 
 from attnviz.attention import AttentionSteps, Mask, attend
 from attnviz.reprs import ShortRepr
+from attnviz.trace.head_norm import HeadNorm
 from attnviz.trace.model import Activation, Need, ProjectionKind
+from attnviz.trace.rotation import Rotation
 
 NO_MASK = Mask()
+Operand = Literal["query", "key"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -35,6 +39,8 @@ class Projection(ShortRepr):
     kind: ProjectionKind
     weight: Tensor | None = None
     bias: Tensor | None = None
+    repeats: int = 1
+    """How many heads after one another have the same map: query heads that share a key, or a value"""
 
     @classmethod
     def of_heads(cls, linear: LinearMap, heads: int, head_size: int) -> Projection:
@@ -48,7 +54,12 @@ class Projection(ShortRepr):
         if repeats > 1:
             per_head = per_head.repeat_interleave(repeats, dim=0)
             biases = None if biases is None else biases.repeat_interleave(repeats, dim=0)
-        return cls("linear", per_head, biases)
+        return cls("linear", per_head, biases, repeats)
+
+    def at(self, heads: Sequence[int]) -> Projection:
+        """Return the projection of some heads."""
+        weight, bias = (None if tensor is None else tensor[list(heads)] for tensor in (self.weight, self.bias))
+        return replace(self, weight=weight, bias=bias)
 
     def apply(self, x: Tensor) -> Tensor:
         """Project (T, C) to (H, T, D), or (B, T, C) to (B, H, T, D)."""
@@ -80,9 +91,9 @@ class LayerTrace(ShortRepr):
     """The attention of one layer on one text."""
 
     query: Tensor
-    """(H, Tq, D)"""
+    """(H, Tq, D): the queries of the scores, after `norms` and `rotation`"""
     key: Tensor
-    """(H, Tk, D)"""
+    """(H, Tk, D): the keys of the scores, likewise"""
     value: Tensor
     """(H, Tk, D)"""
     scale: float
@@ -97,13 +108,26 @@ class LayerTrace(ShortRepr):
     """The projections of "query", "key" and "value"; None if they are not known for this model family"""
     output_projection: LinearMap | None = None
     """The layer's W_O, (H·D, C), and its bias; None if they are not known"""
+    rotation: Rotation | None = None
+    """What turns queries and keys between projection and scores; None if nothing does, or if that is not known. With a
+    rotation or norms, `projections` are known"""
+    norms: Mapping[Operand, HeadNorm] = field(default_factory=dict)
+    """The norms of "query" and "key" between projection and rotation; empty if there are none, or none are known"""
     unavailable: Mapping[Need, str] = field(default_factory=dict)
     """Quantities before or after attention that are not available -> the reason, as a sentence"""
+    cap: float | None = None
+    """The soft cap of the scaled scores; None if there is none"""
+    sinks: Tensor | None = None
+    """(H, 1, 1), or (H, Tq, 1) if they depend on the query: the score of each head's sink; None if there is none"""
 
     def _summary(self) -> Iterator[str]:
         _, queries, width = self.query.shape
         yield from (f"{self.heads} heads", f"{queries} x {self.key.shape[1]} tokens", f"head_size {width}")
         yield f"mask {self.mask.kind}"
+        if self.cap is not None:
+            yield f"soft cap {self.cap:g}"
+        if self.sinks is not None:
+            yield "a sink"
 
     @property
     def heads(self) -> int:
@@ -115,14 +139,65 @@ class LayerTrace(ShortRepr):
         """The head width, D."""
         return self.query.shape[-1]
 
+    @property
+    def shared_by(self) -> int:
+        """How many query heads share each head of keys and values, if that is known; else 1."""
+        return 1 if self.projections is None else self.projections["key"].repeats
+
+    def projected(self, name: Operand, heads: Sequence[int] | None = None) -> Tensor:
+        """Return the queries or keys of these heads, by default of all, as their projection gives them, (h, T, D).
+
+        They are X · W + b, before norms and rotation. Without these they are those of the scores.
+        """
+        operand, x = (self.query, self.query_input) if name == "query" else (self.key, self.key_input)
+        chosen = range(self.heads) if heads is None else heads
+        is_changed = self.rotation is not None or bool(self.norms)
+        if not is_changed or self.projections is None or x is None:
+            return operand if heads is None else operand[list(chosen)]
+        return self.projections[name].at(chosen).apply(x)
+
+    def normed(self, name: Operand, heads: Sequence[int] | None = None) -> Tensor:
+        """Return the queries or keys of these heads, by default of all, after their norm, if any, (h, T, D)."""
+        norm = self.norms.get(name)
+        if norm is None:
+            return self.projected(name, heads)
+        if norm.is_joint:
+            of_all = norm.apply(self.projected(name))
+            return of_all if heads is None else of_all[list(heads)]
+        return (norm if heads is None else norm.at(heads)).apply(self.projected(name, heads))
+
+    def operands_of(self, x: Tensor, context: Tensor, heads: Sequence[int] | None = None) -> dict[Operand, Tensor]:
+        """Return queries of x, (n, C), and keys of a context, as the scores get them: after norms and rotation.
+
+        The result is (h, n, D) each, of the first positions, for these heads, by default all. Projections must be
+        known.
+        """
+        inputs: dict[Operand, Tensor] = {"query": x, "key": context}
+        operands = {}
+        for name, source in inputs.items():
+            projection, norm = (self.projections or {})[name], self.norms.get(name)
+            if heads is None or (norm is not None and norm.is_joint):  # whose root is that of all heads
+                projected = projection.apply(source)
+                normed = projected if norm is None else norm.apply(projected)
+                normed = normed if heads is None else normed[list(heads)]
+            else:
+                projected = projection.at(heads).apply(source)
+                normed = projected if norm is None else norm.at(heads).apply(projected)
+            operands[name] = self.turned(normed)
+        return operands
+
+    def turned(self, normed: Tensor) -> Tensor:
+        """Return queries or keys of the first n positions, (..., n, D), after the rotation, if there is one."""
+        return normed if self.rotation is None else self.rotation.of_first(normed.shape[-2]).apply(normed)
+
     def head(self, head: int) -> AttentionSteps:
         """Compute every step of one head; the fields are (T, D) and (Tq, Tk).
 
         Raises:
             IndexError: the layer has no such head.
         """
-        mask = self.mask_of(head)
-        return attend(self.query[head], self.key[head], self.value[head], mask=mask, scale=self.scale)
+        self.mask_of(head)  # raises IndexError
+        return self._attend(head)
 
     def mask_of(self, head: int) -> Mask:
         """Return the mask of one head, whose cells broadcast to (Tq, Tk).
@@ -144,7 +219,19 @@ class LayerTrace(ShortRepr):
 
     def all_heads(self) -> AttentionSteps:
         """Compute every step of all heads; the fields are (H, T, D) and (H, Tq, Tk)."""
-        return attend(self.query, self.key, self.value, mask=self.mask, scale=self.scale)
+        return attend(
+            self.query, self.key, self.value, mask=self.mask, scale=self.scale, cap=self.cap, sinks=self.sinks
+        )
+
+    def of_heads(self, heads: list[int]) -> AttentionSteps:
+        """Compute every step of some heads; the fields are (h, T, D) and (h, Tq, Tk)."""
+        return self._attend(heads)
+
+    def _attend(self, heads: int | list[int]) -> AttentionSteps:
+        """Compute every step of a head, or of several, from their operands."""
+        query, key, value = self.query[heads], self.key[heads], self.value[heads]
+        sinks = None if self.sinks is None else self.sinks[heads]
+        return attend(query, key, value, mask=self.mask.of_heads(heads), scale=self.scale, cap=self.cap, sinks=sinks)
 
     def attentions(self) -> Tensor:
         """Compute the weights of all heads, (H, Tq, Tk)."""
@@ -160,7 +247,9 @@ class LayerTrace(ShortRepr):
 
     def tensors(self) -> list[Tensor]:
         """Return the tensors that the trace owns. The projections belong to the model."""
-        tensors = (self.query, self.key, self.value, self.mask.cells, self.query_input, self.key_input)
+        tables = () if self.rotation is None else (self.rotation.cos, self.rotation.sin)
+        operands = self.query, self.key, self.value
+        tensors = (*operands, self.mask.cells, self.query_input, self.key_input, *tables, self.sinks)
         return [tensor for tensor in tensors if tensor is not None]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import attrgetter
 from typing import TYPE_CHECKING
@@ -12,7 +12,7 @@ from attnviz.trace.context import OF_BLOCK
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from attnviz.trace.layer import LayerTrace
+    from attnviz.trace.layer import LayerTrace, Operand
     from attnviz.trace.walk import Walk
 
 AXES: dict[str, tuple[str, ...]] = {
@@ -22,8 +22,15 @@ AXES: dict[str, tuple[str, ...]] = {
     "U_query": ("query", "key"), "U_key": ("key", "key"), "U_value": ("key", "key"),
     "b_query": ("dim",), "b_key": ("dim",), "b_value": ("value_dim",),
     "query": ("query", "dim"), "key": ("key", "dim"), "key_t": ("dim", "key"), "value": ("key", "value_dim"),
-    "scores": ("query", "key"), "scaled": ("query", "key"), "mask": ("query", "key"), "masked": ("query", "key"),
-    "weights": ("query", "key"), "row_sum": ("query", "one"), "head_outputs": ("query", "value_dim"),
+    "cos": ("query", "pair"), "sin": ("query", "pair"),
+    "query_angles": ("query", "pair"), "key_angles": ("key", "pair"),
+    "gamma_query": ("dim",), "beta_query": ("dim",), "gamma_key": ("dim",), "beta_key": ("dim",),
+    "root_query": ("query",), "root_key": ("key",),
+    "normed_query": ("query", "dim"), "normed_key": ("key", "dim"),
+    "rotated_query": ("query", "dim"), "rotated_key": ("key", "dim"),
+    "scores": ("query", "key"), "scaled": ("query", "key"), "capped": ("query", "key"), "mask": ("query", "key"),
+    "masked": ("query", "key"), "sinks": ("query", "one"), "weights": ("query", "key"), "sink": ("query", "one"),
+    "row_sum": ("query", "one"), "head_outputs": ("query", "value_dim"),
     "concat": ("query", "concat"), "W_output": ("concat", "output"), "b_output": ("output",),
     "output": ("query", "output"),
     "triangle": ("query", "key"), "masked_zeros": ("query", "key"), "softmax_weights": ("query", "key"),
@@ -34,10 +41,16 @@ AXES: dict[str, tuple[str, ...]] = {
 """The axes of every matrix and vector by name. Axes with the same name have the same length.
 
 query, key: tokens. model: C; `key_model`: C of the input of keys and values, which may come from another stack. dim: D;
-`value_dim`: D of the values. concat: H·D. output: C of the output projection. hidden: F. vocabulary: the entries shown;
-outcome: the same, and one for all others.
+`value_dim`: D of the values. pair: the pairs of dimensions that rotary positions turn. concat: H·D. output: C of the
+output projection. hidden: F. vocabulary: the entries shown; outcome: the same, and one for all others.
 """
 QKV = ("query", "key", "value")
+NORMED = ("normed_query", "normed_key")
+"""Queries and keys after their norms, if the layer has them"""
+NORM_WEIGHTS = ("gamma_query", "beta_query", "gamma_key", "beta_key")
+"""The weights of these norms, by head"""
+ROTATED = ("rotated_query", "rotated_key")
+"""Queries and keys after the rotation of their layer, if it has one"""
 AVERAGES = ("by_loop", "triangle", "by_matrix", "masked_zeros", "softmax_weights", "by_softmax")
 """The matrices of `Walk.averages`"""
 
@@ -61,22 +74,39 @@ def find_matrix(walk: Walk, name: str) -> Tensor | None:
     return _MATRICES[name](walk)
 
 
-def heads_matrix(layer: LayerTrace, name: str) -> Tensor | None:
-    """Return a matrix of all heads of a layer, such as `query` or `W_query`, (H, ...), or None if it is not known.
+def before_rotation(layer: LayerTrace, name: Operand) -> str:
+    """Return the name of the matrix of queries, or of keys, that a rotation turns: normed, or as projected."""
+    return f"normed_{name}" if layer.norms else name
+
+
+def operand(layer: LayerTrace, name: Operand) -> str:
+    """Return the name of the matrix of queries, or of keys, from which the scores are computed."""
+    return before_rotation(layer, name) if layer.rotation is None else f"rotated_{name}"
+
+
+def heads_matrix(layer: LayerTrace, name: str, heads: Sequence[int] | None = None) -> Tensor | None:
+    """Return a matrix of some heads of a layer, such as `query` or `W_query`, (h, ...), or None if it is not known.
 
     Args:
         layer: the layer.
-        name: one of `QKV`, or one of these with the prefix "W_", "U_" or "b_".
+        name: one of `QKV`, one of these with the prefix "W_", "U_" or "b_", or one of `NORMED`, `NORM_WEIGHTS` and
+            `ROTATED`; or `sinks`.
+        heads: the heads; None takes all.
 
     Raises:
         KeyError: there is no such name.
     """
-    return _OF_HEADS[name](layer)
+    if name in ("query", "key"):
+        return layer.projected("query" if name == "query" else "key", heads)
+    if name in NORMED:
+        return layer.normed("query" if name == "normed_query" else "key", heads) if layer.norms else None
+    of_all = _OF_HEADS[name](layer)
+    return of_all if of_all is None or heads is None or len(heads) == len(of_all) else of_all[list(heads)]
 
 
 def _of_head(name: str, walk: Walk) -> Tensor | None:
-    of_heads = _OF_HEADS[name](walk.layer)
-    return None if of_heads is None else of_heads[walk.head]
+    of_heads = heads_matrix(walk.layer, name, [walk.head])
+    return None if of_heads is None else of_heads[0]
 
 
 def _weight(name: str, mixes_positions: bool, layer: LayerTrace) -> Tensor | None:
@@ -93,11 +123,41 @@ def _bias(name: str, layer: LayerTrace) -> Tensor | None:
     return None if projection is None else projection.bias
 
 
+def _turned(name: str, layer: LayerTrace) -> Tensor | None:
+    """Return the queries or keys after a rotation, (H, T, D); None if there is none."""
+    turned: Tensor = getattr(layer, name)
+    return None if layer.rotation is None else turned
+
+
+def _norm_weight(letter: str, name: Operand, layer: LayerTrace) -> Tensor | None:
+    """Return γ or β of the norm of queries or keys, (H, D), if it has one."""
+    norm = layer.norms.get(name)
+    return None if norm is None else norm.weight if letter == "gamma" else norm.bias
+
+
+def _root(name: Operand, walk: Walk) -> Tensor | None:
+    """Return what a norm over all heads divides each row by, (T,); None of a norm of each head's own numbers."""
+    norm = walk.layer.norms.get(name)
+    return norm.root(walk.layer.projected(name)).flatten() if norm is not None and norm.is_joint else None
+
+
+def _of_rotation(name: str, walk: Walk) -> Tensor | None:
+    """Return a table of the rotation, (T, R / 2), if there is one."""
+    table: Tensor | None = getattr(walk.layer.rotation, name, None)
+    return table
+
+
 _OF_HEADS: dict[str, Callable[[LayerTrace], Tensor | None]] = {
-    **{name: attrgetter(name) for name in QKV},
+    "value": attrgetter("value"),
+    **{f"rotated_{name}": partial(_turned, name) for name in ("query", "key")},
+    "gamma_query": partial(_norm_weight, "gamma", "query"),
+    "beta_query": partial(_norm_weight, "beta", "query"),
+    "gamma_key": partial(_norm_weight, "gamma", "key"),
+    "beta_key": partial(_norm_weight, "beta", "key"),
     **{f"W_{name}": partial(_weight, name, False) for name in QKV},
     **{f"U_{name}": partial(_weight, name, True) for name in QKV},
     **{f"b_{name}": partial(_bias, name) for name in QKV},
+    "sinks": lambda layer: None if layer.sinks is None else layer.sinks.expand(-1, layer.query.shape[1], 1),
 }
 
 
@@ -119,9 +179,15 @@ _MATRICES: dict[str, Callable[[Walk], Tensor | None]] = {
     "positions": lambda walk: walk.parts[1] if walk.parts else None,
     "embeddings": lambda walk: walk.block.x if walk.block else walk.layer.query_input,
     "embeddings_k": lambda walk: walk.layer.key_input,
-    **{name: partial(_of_head, name) for name in _OF_HEADS},
+    **{name: partial(_of_head, name) for name in ("query", "key", *NORMED, *_OF_HEADS)},
+    "root_query": partial(_root, "query"),
+    "root_key": partial(_root, "key"),
+    **{name: partial(_of_rotation, name) for name in ("cos", "sin")},
+    **{name: partial(_of_rotation, "angles") for name in ("query_angles", "key_angles")},
     "key_t": lambda walk: walk.layer.key[walk.head].T,
     **{name: attrgetter(f"steps.{name}") for name in ("scores", "scaled", "masked", "weights", "head_outputs")},
+    "capped": lambda walk: None if walk.layer.cap is None else walk.steps.capped,
+    "sink": attrgetter("steps.sink"),
     "row_sum": lambda walk: walk.steps.weights.sum(-1, keepdim=True),
     "concat": attrgetter("concat"),
     "W_output": lambda walk: getattr(walk.layer.output_projection, "weight", None),

@@ -23,6 +23,9 @@ Kind = Literal["encoder", "decoder", "cross"]
 ProjectionKind = Literal["identity", "linear", "positions"]
 """How query, key and value are computed from X: X itself, X · W, or U · X, which mixes positions"""
 
+Pairing = Literal["halves", "neighbours"]
+"""Which two dimensions rotary positions turn together: see `attnviz.trace.rotation.Rotation`"""
+
 Activation = Literal["relu", "gelu", "gelu_tanh"]
 """relu: max(0, x), as in the paper. gelu: x · Φ(x), as in BERT (Hendrycks and Gimpel 2016). gelu_tanh: the same paper's
 approximation, 0.5 x (1 + tanh(√(2/π) (x + 0.044715 x³))), as in GPT-2, where transformers calls it gelu_new."""
@@ -110,6 +113,8 @@ class Description(ShortRepr):
     """Whether its traces have a `vocabulary`, so that logits are among the steps"""
     head_transform: bool = False
     """Whether its language head transforms the last hidden state before it maps it to the logits, as BERT's does"""
+    head_note: str = ""
+    """Where its language head comes from and how little it knows, as a sentence; "" if it came with the model"""
     mask_piece: str | None = None
     """How a text is written in which a word is hidden, such as "[MASK]"; None if the tokenizer has no token for that"""
     feed_forward: int | None = None
@@ -132,6 +137,10 @@ class Description(ShortRepr):
     """D of each layer in `numbers`; if empty, `head_size` for all"""
     depths: dict[Kind, int] = field(default_factory=dict)
     """Number of layers, with attention or without, by kind of attention; if empty, that in `layers`"""
+    steps_in: dict[str, dict[Kind, tuple[int, ...]]] = field(default_factory=dict)
+    """The steps that not every attention has -> the numbers of the layers that have them, by kind of attention"""
+    has_sinks: bool = False
+    """Whether heads of some layers have a sink"""
     is_checked: bool = True
     """Whether tests compare its numbers with those of another implementation. If not, each trace is compared with the
     model's own attention, and fails with `attnviz.pretrained.ModelError` if the two differ"""
@@ -151,6 +160,11 @@ class Description(ShortRepr):
     def guesses_hidden_words(self) -> bool:
         """Whether the model has learned to name a hidden word from the words on both sides."""
         return self.mask_piece is not None and self.shows_logits and tuple(self.layers) == ("encoder",)
+
+    @property
+    def guesses_well(self) -> bool:
+        """Whether it came with the language head by which it guesses hidden words."""
+        return self.guesses_hidden_words and not self.head_note
 
     @property
     def heads_and_sizes(self) -> str:

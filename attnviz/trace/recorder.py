@@ -29,6 +29,9 @@ from attnviz.trace.layer import LayerTrace
 Inputs = tuple[Tensor | None, Tensor | None]
 """The inputs of an attention module's queries and of its keys and values; None if not known"""
 
+Tables = tuple[Tensor, Tensor]
+"""The cosines and the sines of rotary positions, (T, ...) each"""
+
 InputsOf = Callable[[tuple[Any, ...], dict[str, Any]], Inputs]
 """Finds the inputs among the positional and the keyword arguments of the module's `forward`"""
 
@@ -52,11 +55,18 @@ class Call(ShortRepr):
     """(Tk, C): the same tensor, or the encoder's output in cross-attention"""
     block_input: Tensor | None = None
     """(Tq, C): the block's input X if there is a norm between it and the attention (pre-norm), else None"""
+    tables: Tables | None = None
+    """The cosines and sines of rotary positions that the attention module received, if `watch_tables` watches it"""
+    cap: float | None = None
+    """The soft cap of the scaled scores, if there is one"""
+    sinks: Tensor | None = None
+    """(H, 1, 1) or (H, Tq, 1): the scores of the heads' sinks, if there are some"""
 
     def traced(self, mask: Mask, **of_model: Any) -> LayerTrace:
         """Return the attention of this call; `of_model` are those fields of `LayerTrace` that its model determines."""
         inputs = self.query_input, self.key_input
-        return LayerTrace(self.query, self.key, self.value, self.scale, mask, *inputs, **of_model)
+        operands = self.query, self.key, self.value, self.scale, mask
+        return LayerTrace(*operands, *inputs, cap=self.cap, sinks=self.sinks, **of_model)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -80,16 +90,20 @@ class Recorder:
     """The (Tq, C) and (Tk, C) inputs of the running attention module"""
     block_input: Tensor | None = None
     """The (Tq, C) input of the norm before that module, if `watch_norm` watches one"""
+    tables: Tables | None = None
+    """The tables of rotary positions of that module, if `watch_tables` watches it"""
 
     def take(self, module: nn.Module, steps: AttentionSteps) -> None:
         """Store the operands of an attention call; of a batch, (B, H, T, D), only the first text's."""
-        query, key, value, cells = steps.query, steps.key, steps.value, steps.mask
+        query, key, value, cells, sinks = steps.query, steps.key, steps.value, steps.mask, steps.sinks
         if query.ndim > 3:
             query, key, value = query[0], key[0], value[0]
             cells = cells[0] if cells is not None and cells.ndim > 3 else cells
+            sinks = sinks[0] if sinks is not None and sinks.ndim > 3 else sinks
         self.modules.append(module)
-        self.calls.append(Call(query, key, value, cells, steps.scale, *self.inputs, self.block_input))
-        self.inputs, self.block_input = (None, None), None
+        inputs = *self.inputs, self.block_input, self.tables
+        self.calls.append(Call(query, key, value, cells, steps.scale, *inputs, steps.cap, sinks))
+        self.inputs, self.block_input, self.tables = (None, None), None, None
 
 
 class _AllRecorded(Exception):  # noqa: N818 — no error: it ends a pass
@@ -158,12 +172,14 @@ def recorded_attention(
     *,
     mask: Tensor | Mask | None = None,
     scale: float | None = None,
+    cap: float | None = None,
+    sinks: Tensor | None = None,
 ) -> AttentionSteps:
     """Run `attend` for an attention module, and record the call if a recording is active.
 
     The returned steps have the replacements of `attnviz.trace.recorder.replaced`; the recorded call does not.
     """
-    steps = attend(query, key, value, mask=mask, scale=scale)
+    steps = attend(query, key, value, mask=mask, scale=scale, cap=cap, sinks=sinks)
     recorder = _recorder.get()
     if recorder is not None:
         recorder.take(module, steps)
@@ -183,6 +199,20 @@ def watch_inputs(module: nn.Module, inputs_of: InputsOf = first_argument) -> Non
 def watch_norm(norm: nn.Module) -> None:
     """Record the input of the norm before an attention module: the block's input X."""
     norm.register_forward_pre_hook(_record_block_input)
+
+
+def watch_tables(module: nn.Module) -> None:
+    """Record the cosines and sines that an attention module receives as `position_embeddings`, as transformers names
+    them."""
+    module.register_forward_pre_hook(_record_tables, with_kwargs=True)
+
+
+def _record_tables(_: nn.Module, __: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    recorder, tables = _recorder.get(), kwargs.get("position_embeddings")
+    is_pair = isinstance(tables, tuple) and len(tables) == 2 and all(isinstance(table, Tensor) for table in tables)
+    if isinstance(recorder, Recorder) and isinstance(tables, tuple) and is_pair:
+        cos, sin = (table[0] if table.ndim > 2 else table for table in tables)  # of the first text
+        recorder.tables = cos, sin
 
 
 def _record_block_input(_: nn.Module, args: tuple[Any, ...]) -> None:

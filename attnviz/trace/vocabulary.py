@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from attnviz.reprs import ShortRepr
+from attnviz.tokens.value import bare
 from attnviz.trace.layer import LinearMap, Norm
 from attnviz.trace.model import Activation, RowGuesses
 
@@ -84,15 +85,10 @@ class Vocabulary(ShortRepr):
         for some in torch.tensor(list(rows), dtype=torch.long).split(self.rows_at_once):
             shares, ids = self.logits(hidden[some]).softmax(-1).topk(min(GUESSES, self.size), dim=-1)
             guesses += [
-                RowGuesses(row, tuple(map(self._word, row_ids)), tuple(row_shares))
+                RowGuesses(row, tuple(bare(self.label(token)) for token in row_ids), tuple(row_shares))
                 for row, row_ids, row_shares in zip(some.tolist(), ids.tolist(), shares.tolist(), strict=True)
             ]
         return tuple(guesses)
-
-    def _word(self, token: int) -> str:
-        """Return a token's label without the mark of a space before it."""
-        label = self.label(token)
-        return label.lstrip("␣▁") or label
 
     def columns(self, tokens: Sequence[int]) -> LinearMap:
         """Return the part of the map that computes the logits of these tokens."""

@@ -19,7 +19,7 @@ from attnviz.sources import SOURCES, Get, Names, Source
 from attnviz.sources.models import source_of
 from attnviz.sources.shown import of_model
 from attnviz.steps.picture import darkens
-from attnviz.toy.config import MAX_MODEL_WIDTH, MAX_STD, MAX_TOKENS, MIN_WIDTH
+from attnviz.toy.config import MAX_CAP, MAX_MODEL_WIDTH, MAX_SINK, MAX_STD, MAX_TOKENS, MIN_CAP, MIN_WIDTH
 from attnviz.trained.shipped import is_kept, title
 from attnviz.ui import state, trained_models
 from attnviz.ui.messages import plain
@@ -40,14 +40,23 @@ one for V. A trained model has learned them; here they are drawn from the seed.
 *Mix positions (U·X)*: a matrix U (T × T) mixes the rows of X, so each position gets a fixed mixture of all of them."""
 MAX_TITLE = 20
 """The most characters of a model's name in the choice of a source."""
-POSITIONS = {"sinusoidal": "sin, cos", "random": "random", "none": "none"}
+POSITIONS = {"sinusoidal": "sin, cos", "random": "random", "rotary": "rotary", "none": "none"}
+ADDED_POSITIONS = {name: title for name, title in POSITIONS.items() if name != "rotary"}
+"""Those that are part of the embeddings"""
+POSITIONS_HELP = """*sin, cos*: the paper's, added to the embeddings. *random*: a table as it is before training, added
+too. *rotary*: nothing is added; queries and keys are turned by their position, as in Llama."""
 EMBEDDINGS_HELP = """How the numbers of a token's vector are drawn. *Normal*: with mean 0 and standard deviation 1.
 *Uniform*: from 0 to 1, as `torch.rand` draws. Positions are added to it, if there are any."""
 STDS = {"std_q": "Std of W_Q", "std_k": "Std of W_K", "std_v": "Std of W_V"}
 STD_HELP = "The weights are normal with mean 0 and this standard deviation; with 1/√C if the field is empty."
 SCALES = {"sqrt_d": "1/√D", "off": "off", "sqrt_c": "1/√C", "number": "a number"}
 MASK_VALUE_HELP = """−∞ is the same before and after the scaling. A finite number makes a row uniform whose keys are all
-hidden."""
+hidden; with a sink, such a row is all 0."""
+CAP_HELP = """As in Gemma 2: a scaled score s becomes c · tanh(s/c), which stays between −c and c."""
+SINK_HELP = """As in gpt-oss: one more column of the softmax, with this score for every query. It takes a share and
+gives nothing. There each head learns its own; here all heads have this one."""
+WINDOW_HELP = """With the causal mask a query sees only the last keys, as many as this, itself among them (Mistral);
+without it, half as many on both sides of itself (ModernBERT)."""
 PADDING_HELP = "No query looks at them. With a causal mask their own rows see no key."
 
 
@@ -119,9 +128,12 @@ def settings_of(keys: Collection[str], more: Callable[[], None] | None = None) -
 
 
 def _more() -> None:
-    """Show the width, how embeddings and weights are drawn, the biases, the padding, and the value of hidden cells."""
-    state.bound("model_width", st.number_input, "Width C", MIN_WIDTH, MAX_MODEL_WIDTH)
-    state.choice("embedding", st.selectbox, "Token embeddings", help=EMBEDDINGS_HELP)
+    """Show the width, how embeddings and weights are drawn, biases, cap, sink, window, padding, and hidden cells."""
+    left, right = st.columns(2)
+    with left:
+        state.bound("model_width", st.number_input, "Width C", MIN_WIDTH, MAX_MODEL_WIDTH)
+    with right:
+        state.choice("embedding", st.selectbox, "Token embeddings", help=EMBEDDINGS_HELP)
     if state.get("qkv") == "linear":
         for (name, label), place in zip(STDS.items(), st.columns(len(STDS)), strict=True):
             with place:
@@ -130,9 +142,27 @@ def _more() -> None:
                     placeholder="1/√C", help=STD_HELP,
                 )  # fmt: skip
     state.bound("projection_bias", st.toggle, "Biases of the projections")
-    state.bound("padding", st.number_input, "Padding: first tokens", 0, MAX_TOKENS, help=PADDING_HELP)
-    if any(state.get(name) not in (None, "none", 0) for name in ("mask", "b_mask", "padding")):
-        state.choice("mask_value", st.selectbox, "Hidden cells hold", help=MASK_VALUE_HELP)
+    places = st.columns(3)
+    with places[0]:
+        state.bound(
+            "cap", st.number_input, "Soft cap c", float(MIN_CAP), float(MAX_CAP), value=None, step=1.0, format="%g",
+            placeholder="none", help=CAP_HELP,
+        )  # fmt: skip
+    with places[1]:
+        state.bound(
+            "sink", st.number_input, "Sink’s score", -float(MAX_SINK), float(MAX_SINK), value=None, step=0.5,
+            format="%g", placeholder="none", help=SINK_HELP,
+        )  # fmt: skip
+    with places[2]:
+        state.bound(
+            "window", st.number_input, "Window", 1, MAX_TOKENS, value=None, placeholder="none", help=WINDOW_HELP
+        )  # fmt: skip
+    left, right = st.columns(2)
+    with left:
+        state.bound("padding", st.number_input, "Padding: first tokens", 0, MAX_TOKENS, help=PADDING_HELP)
+    if any(state.get(name) not in (None, "none", 0) for name in ("mask", "b_mask", "padding", "window")):
+        with right:
+            state.choice("mask_value", st.selectbox, "Hidden cells hold", help=MASK_VALUE_HELP)
 
 
 def _block_controls() -> None:
@@ -155,7 +185,8 @@ def token_controls(positions: Mapping[str, str] = POSITIONS) -> None:
     with left:
         state.choice("tokenizer", st.selectbox, "Tokens")
     with right:
-        state.choice("positions", st.selectbox, "Positions", positions, format_func=positions.get)
+        about = POSITIONS_HELP if "rotary" in positions else None
+        state.choice("positions", st.selectbox, "Positions", positions, format_func=positions.get, help=about)
     if state.get("tokenizer") == "char":
         choose_charset()
 

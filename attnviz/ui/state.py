@@ -363,11 +363,6 @@ def opened_links() -> int:
     return _kept().opened_links
 
 
-def is_opening_view() -> bool:
-    """Whether the view is the one that the page opens at an address without any key."""
-    return not _link_of_view(None)
-
-
 def _link_of_view(names: Iterable[str] | None) -> dict[str, str]:
     page = PAGES[_kept().page]
     return page.write(_kept().view, (*(page.link_keys(get("source")) if names is None else names), *SHARED_KEYS))

@@ -7,7 +7,7 @@ The document of the opening view ships with the app, so that it is available bef
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
@@ -16,7 +16,6 @@ import numpy as np
 import streamlit as st
 
 from attnviz import files, trained
-from attnviz.bert.head_card import own_head_in_short
 from attnviz.formatting import nonzero, number
 from attnviz.links.link import read_link, write_link
 from attnviz.links.pages import OPENING, PAGES
@@ -24,15 +23,16 @@ from attnviz.pretrained import BUILT_IN
 from attnviz.runtime.arrays import array_store
 from attnviz.sources import TRAINED
 from attnviz.sources.shown import ShownHead
+from attnviz.steps import STEPS, walk_names_at
 from attnviz.tokens import NO_ID
 from attnviz.tokens.value import label_of
-from attnviz.trace.model import places
+from attnviz.trace.model import Place, places
 from attnviz.ui import shell, state
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import DESCRIBED, RESOURCES, SavedView, shown_with, view_of
 from attnviz.ui.tokens.chips import numbered
 from attnviz.ui.tokens.choices import char_vocab
-from attnviz.ui.walk import Checks, Shipped, address_of, document_of_walk, mount_walk, offer_documents
+from attnviz.ui.walk import Checks, Shipped, address_of, check_step, document_of_walk, mount_walk, offer_documents
 from attnviz.ui.widgets import palette, plot
 
 if TYPE_CHECKING:
@@ -54,6 +54,9 @@ def show_walk(here: ShownHead) -> None:
         attnviz.tokens.NoTokensError: the text has no tokens.
     """
     state.check_run()
+    if state.get("step") not in STEPS:  # only some layers have it; for the others, the model need not be open
+        place = Place(here.kind, here.layer)
+        check_step("step", walk_names_at(here.model.description, place), "This layer", here.kind)
     queries, keys = here.axes()
     shell.token_notes(queries)
     state.keep_pin(queries.labels, keys.labels)
@@ -72,9 +75,9 @@ def show_walk(here: ShownHead) -> None:
         first=first,
         writes=_writing(here),
         answer=_way_to_answer(here),
-        caveat=own_head_in_short() if here.model.name == BUILT_IN and here.source.has_names else "",
-        hides=here.model.description.guesses_hidden_words,
-        hidden=None if here.hidden is None else {"row": here.hidden.row, "word": here.hidden.word},
+        caveat=here.model.description.head_note,
+        hides=here.model.description.guesses_well,
+        hidden=None if here.hidden is None else asdict(here.hidden),
     )
 
 

@@ -26,7 +26,9 @@ from attnviz.links.pages import Page
 from attnviz.pretrained import BUILT_IN
 from attnviz.runtime.arrays import PART, NotOfferedError, UnmakeableError, array_store
 from attnviz.sources.shown import ShownHead
+from attnviz.steps import PARTS
 from attnviz.tokens import NoTokensError, Tokens
+from attnviz.trace.matrices import NORMED, QKV, ROTATED
 from attnviz.ui import caches, state
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.lessons import state as lesson_state
@@ -35,6 +37,7 @@ from attnviz.ui.sources import RESOURCES, SavedView, shown_with
 if TYPE_CHECKING:
     from attnviz.document import Document, ReferTo
     from attnviz.measures.score_parts import ScoreParts
+    from attnviz.trace.model import Kind
     from attnviz.trace.walk import Walk
 
 
@@ -103,6 +106,25 @@ def _take(keys: Keys, takes: Mapping[str, Callable[[object], None]], values: Map
     state.expect_link(by_key, keys.values())
     if had_question and not lesson_state.asks():
         state.run_page()  # so that the lesson's bar shows the answer
+
+
+def check_step(key: str, available: Sequence[str], place: str, kind: Kind) -> None:
+    """If an attention does not have the view's step, go to the nearest earlier step, with a note.
+
+    Args:
+        key: the link key of the step.
+        available: the names of the attention's steps.
+        place: where it is, to begin a sentence.
+        kind: the kind of attention.
+    """
+    requested = state.get(key)
+    if requested in available:
+        return
+    order = list(PARTS)
+    nearest = max((name for name in available if order.index(name) < order.index(requested)), key=order.index)
+    missing, shown = (PARTS[name].title_of(kind) for name in (requested, nearest))
+    state.note(f"{place} has no step “{missing}” in this model: the nearest before it, “{shown}”, is shown.")
+    state.put(key, nearest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,12 +273,14 @@ def document_of_walk(walk: Walk, digest: str) -> Document:
 
 def _referring(walk: Walk, digest: str) -> ReferTo:
     """Return the function that decides which arrays a document only refers to, and gives their addresses."""
-    operands: Any = walk.layer.query, walk.layer.key, walk.layer.value
-    holds_all = 4 * sum(operand.numel() for operand in operands) <= HEADS_BYTES
+    layer = walk.layer
+    changes = (layer.rotation is not None) + bool(layer.norms)  # each has queries and keys of its own
+    numbers = layer.value.numel() + (1 + changes) * (layer.query.numel() + layer.key.numel())
+    holds_all = 4 * numbers <= HEADS_BYTES
 
     def refer_to(name: str, nbytes: int) -> str | None:
         matrix, _, head = name.partition("/")
-        is_operand = matrix in ("query", "key", "value")
+        is_operand = matrix in (*QKV, *NORMED, *ROTATED)
         is_held = holds_all or head == "0" if is_operand else nbytes <= OTHER_BYTES
         return None if is_held else address_of(name, digest)
 

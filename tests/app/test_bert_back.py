@@ -250,6 +250,13 @@ def test_the_bias_of_a_language_head_is_transformers(tmp_path: Path) -> None:
     assert "No language head was found in" in html(headless)
 
 
+def test_tokens_that_share_the_smallest_bias_are_counted() -> None:
+    bias = built_in_model().output_bias
+    tied = int((bias == bias.min()).sum())
+    assert tied > 10_000  # those that training never saw
+    assert re.search(rf"{tied:,} tokens, “.*?” among them, equally least", html(opened(back_view="bias")))
+
+
 def test_targets_are_shown_on_the_text() -> None:
     at = opened(back_view="targets", text="one two three four")
     for cell in (">one two three<", ">two three four<", ">one two [MASK] four<", "Das Tier"):

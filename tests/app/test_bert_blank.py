@@ -43,6 +43,13 @@ def opened(model: str = "minilm", **query: str) -> AppTest:
     return open_page("bert", bert_part="blank", model=model, **query)
 
 
+def said_of_head(at: AppTest) -> bool:
+    """Whether a caption says who trained the built-in model's head, and how often it is right."""
+    right = f"{100 * read_card().seeds[0].words.top_1:.0f} %"
+    captions = [one.value.replace("\\", "") for one in at.caption]
+    return any("attnviz trained its language head" in one and f"for {right} of hidden words" in one for one in captions)
+
+
 def filled(at: AppTest) -> tuple[str, list[str]]:
     """Return the completed text, and what was filled in."""
     (body,) = [one.proto.body for one in at.get("html") if 'class="filled"' in one.proto.body]
@@ -133,21 +140,25 @@ def test_the_built_in_model_fills_blanks_and_says_how_well() -> None:
     best = probabilities.topk(len(bars))
     assert [name for name, _ in bars] == [built_in_model().label(token) for token in best.indices.tolist()]
     assert [number for _, number in bars] == pytest.approx((100 * best.values).tolist(), rel=1e-3)
-    words = read_card().seeds[0].words
-    caption = next(one.value for one in at.caption if "trained by attnviz" in one.value)
-    assert f"{words.top_1:.0%} are its first guess and {words.top_5:.0%} among its first five" in caption
+    assert said_of_head(at)
 
 
 def test_a_model_without_a_head_says_what_is_needed_and_what_works_meanwhile(headless: str) -> None:
     at = opened(headless, text=TEXT)
-    assert "fills no blank.** It needs a model with a masked-language head." in said(at)
-    assert "These work without one:" in said(at)
+    assert "fills no blank.** That needs a model with a masked-language head, which the built-in one has." in said(at)
     assert "no masked-language head was found in it" in said(at)
-    for part in ("bert-base-uncased", "not\nshipped", "Hugging Face hub", "save_pretrained"):
+    for part in (
+        "bert-base-uncased",
+        "The built-in model has one, trained by attnviz",
+        "Hugging Face hub",
+        "save_pretrained",
+    ):
         assert part in said(at)
     links = [one.query_string for one in page_links(at)]
-    assert "bert_part=back" in links[0]
-    assert "train_part=generate" in links[1]
+    assert "bert_part=blank" in links[0]
+    assert "model" not in links[0]
+    assert "bert_part=back" in links[1]
+    assert "train_part=generate" in links[2]
     assert not ranked(at)
 
 
@@ -158,9 +169,24 @@ def test_models_that_write_say_why_they_fill_no_blank(family: str, why: str, tmp
     assert not ranked(at)
 
 
+@pytest.mark.parametrize(
+    ("page", "view"),
+    [
+        ("bert", {"bert_part": "without", "off_view": "answer", "text": TEXT}),
+        ("transformer", {"source": "pretrained", "part": "probabilities"}),
+        ("transformer", {"source": "pretrained", "check": "lens"}),
+        ("transformer", {"source": "pretrained", "check": "overview"}),
+    ],
+)
+def test_each_place_of_the_built_in_head_says_how_well_it_guesses(page: str, view: dict[str, str], folder: str) -> None:
+    assert said_of_head(open_page(page, **view))
+    if page == "transformer":
+        assert not said_of_head(open_page(page, **view, model=folder))
+
+
 def test_a_public_server_says_that_it_offers_no_other(headless: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("attnviz.ui.bert.blank.settings", lambda: PUBLIC)
-    assert "This server offers no other model." in said(opened(headless))
+    assert "This server offers no model but the built-in one." in said(opened(headless))
 
 
 def test_the_lines_of_torch_give_what_is_shown(folder: str) -> None:

@@ -274,3 +274,13 @@ def test_another_text_keeps_the_head() -> None:
     assert not {before["files"]["shared"], *before["files"]["rollout"]} & {*after["files"]["rollout"]}
     assert len(every_weight(after)) == 72
     assert shared(after).keys() == {"key_norms"}
+
+
+def test_a_model_whose_heads_share_keys_says_which(tmp_path: Path) -> None:
+    folder = save("llama", tmp_path)
+    said = "4 heads of queries share 2 heads of keys and values, each used by 2 of them (grouped-query "
+    said += "attention): heads 0 and 1; 2 and 3."
+    at = open_link(text="the cat sat", source="pretrained", model=str(folder))
+    cautions = [caption.value for caption in at.caption if "says where a head looks" in caption.value]
+    assert [caution.endswith(said) for caution in cautions] == [True]
+    assert not any("heads of queries" in caption.value for caption in open_link(text="the cat sat").caption)

@@ -38,7 +38,7 @@ def test_the_attention_is_that_of_the_masked_text_and_the_guesses_are_transforme
     expected = load(folder).trace(masked)
     torch.testing.assert_close(torch.tensor(panels(at)["weights"]), expected.attentions(1)[2], rtol=0, atol=1e-6)
     header, document = walk(at)
-    assert (header["hides"], header["hidden"]) == (True, {"row": SAT, "word": "sat"})
+    assert (header["hides"], header["hidden"]) == (True, {"row": SAT, "word": "sat", "label": "sat"})
     assert document.header.query.labels[SAT] == "[MASK]"
     assert at.text_area(key="text").value == TEXT
     ids = tf.AutoTokenizer.from_pretrained(folder)(masked, return_tensors="pt").input_ids
@@ -73,11 +73,19 @@ def test_a_word_is_hidden_and_shown_again(folder: str) -> None:
     assert walk(at)[1].header.query.labels[SAT] == "sat"
 
 
+def test_the_built_in_model_offers_to_hide_no_word_but_a_link_hides_one() -> None:
+    at = open_page(source="pretrained", text="The cat Sat on the mat.", step="weights", blank_at=str(SAT))
+    header, document = walk(at)
+    assert (header["hides"], header["hidden"]) == (False, {"row": SAT, "word": "Sat", "label": "sat"})
+    assert [of.row for of in document.header.guesses] == [SAT]
+    assert "attnviz trained its language head" in header["caveat"]
+
+
 def test_the_hidden_word_is_followed_into_another_text(folder: str) -> None:
     at = opened(folder, blank_at=str(SAT), q=str(SAT))
     at.text_area(key="text").set_value(f"Today {TEXT}").run()
     assert at.query_params["blank_at"] == str(SAT + 1)
-    assert walk(at)[0]["hidden"] == {"row": SAT + 1, "word": "sat"}
+    assert walk(at)[0]["hidden"] == {"row": SAT + 1, "word": "sat", "label": "sat"}
     at.text_area(key="text").set_value("All is other here.").run()
     assert "blank_at" not in at.query_params
     assert walk(at)[0]["hidden"] is None

@@ -320,3 +320,21 @@ def test_averages_take_from_the_browser_what_a_link_could_hold(sent: dict[str, A
     send_update(at, "walk", {"number": 1, "values": sent})
     assert not at.exception
     assert at.query_params == expected
+
+
+def test_a_soft_cap_is_a_step_of_a_toy_that_has_one_and_a_link_to_it_says_where_there_is_none() -> None:
+    at = open_page(step="capped", cap="0.5", sink="1", heads="1")
+    layer = run_block(words(), ToyConfig(heads=1, cap=0.5, sink=1.0)).layer(0)
+    steps = layer.head(0)
+    capped = 0.5 * torch.tanh(steps.scaled / 0.5)
+    np.testing.assert_allclose(panels(at)["capped"], capped.numpy(), rtol=1e-5, atol=1e-6)
+    choose(at, "step", "weights")
+    shown = panels(at)
+    whole = torch.softmax(torch.cat([capped, torch.ones(11, 1)], -1), -1)
+    np.testing.assert_allclose(shown["weights"], whole[:, :-1].numpy(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(shown["sink"], whole[:, -1:].numpy(), rtol=1e-5, atol=1e-6)
+    assert not messages(at)
+    plain = open_page(step="capped")
+    note = "This layer has no step “Capped” in this model: the nearest before it, “Scaled”, is shown."
+    assert note in messages(plain)
+    assert values(plain)["step"] == "scaled"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
+from types import MappingProxyType
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -43,9 +44,15 @@ def see(page: Page) -> Iterator[See]:
     with ExitStack() as servers:
 
         def open_walk(
-            tokens: int = 12, size: int = 8, mask: str = "none", heads: int = 4, page: Page = page, **link: str | int
+            tokens: int = 12,
+            size: int = 8,
+            mask: str = "none",
+            heads: int = 4,
+            page: Page = page,
+            of_scores: Mapping[str, float] = MappingProxyType({}),
+            **link: str | int,
         ) -> WalkView:
-            walk = document(Operands(tokens=tokens, size=size, mask=mask), heads)
+            walk = document(Operands(tokens=tokens, size=size, mask=mask, **of_scores), heads)
             return WalkView.open(page, servers.enter_context(serving(WalkPage({3: walk}))).url, **link)
 
         yield open_walk

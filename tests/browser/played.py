@@ -127,8 +127,13 @@ class Expected:
             self.arrays[name] = self.get(name).numpy()
         return float(self.arrays[name][i, j])
 
+    def operand(self, name: str, head: int) -> torch.Tensor | None:
+        """The queries or keys of the scores: after norms and rotary positions, if there are any."""
+        changed = (self.held(one, head) for one in (f"rotated_{name}", f"normed_{name}", name))
+        return next((one for one in changed if one is not None), None)
+
     def masked(self, head: int) -> torch.Tensor:
-        query, key = (self.held(name, head) for name in ("query", "key"))
+        query, key = (self.operand(name, head) for name in ("query", "key"))
         assert query is not None
         assert key is not None
         header = self.document.header
@@ -145,7 +150,11 @@ class Expected:
         return nothing if self.document.header.mask == "none" else ~nothing.logical_not().tril()
 
     def computed(self, name: str, head: int) -> torch.Tensor:
-        query, key, value = (self.held(one, head) for one in ("query", "key", "value"))
+        if name in ("query_angles", "key_angles"):
+            cos, sin = self.held("cos"), self.held("sin")
+            assert cos is not None and sin is not None
+            return torch.atan2(sin.double(), cos.double())
+        query, key, value = self.operand("query", head), self.operand("key", head), self.held("value", head)
         rows = len(self.document.header.query.labels)
         past = torch.zeros(rows, rows).masked_fill(torch.ones(rows, rows).triu(1).bool(), -torch.inf).double()
         if name in ("triangle", "softmax_weights"):

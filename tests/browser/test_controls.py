@@ -3,7 +3,7 @@
 A control is a button, a field, a menu, a slider, a switch, or a link that stands by itself. These count as one: the
 tabs or the buttons of one choice, a text field with "Apply", a list of cards, hits or models of which one is opened,
 the heads of a grid, a picture with its legend and its zoom, the sentence and the diagram of a model, the bar that
-starts a training, the bar that plays it, the row of pages on which a model is opened, the ways to begin that a newcomer
+starts a training, the bar that plays it, the row of pages on which a model is opened, the card that a newcomer
 reads. Not counted are the toolbar, the places and chapters, which are the same on every page, the closed side bar,
 help buttons, closed listings below, words of a text that light what they name, and what is drawn only where one points.
 """

@@ -20,6 +20,8 @@ from attnviz.attention import Masked
 from attnviz.document import Document, Header, document_of, document_of_layer, write
 from attnviz.document.files import SAID, said_to_json
 from attnviz.toy.config import ToyConfig
+from attnviz.trace.head_norm import HeadNorm
+from attnviz.trace.matrices import find_matrix
 from tests.browser.modules import BASE64, BYTES, CORE, Run
 from tests.documents import NOT_MATHML, changed, document, of_both, random_document, unsafe
 from tests.loaded import built_in_model
@@ -86,7 +88,9 @@ def torchs(given: Document, dtype: torch.dtype) -> dict[str, Tensor]:
     A row without a visible key has zeros.
     """
     mask, scale = mask_of(given, dtype), given.header.scale
-    query, key, value = (torch.tensor(given.arrays[f"{name}/0"]).double() for name in ("query", "key", "value"))
+    state = next((state for state in ("rotated_", "normed_") if f"{state}query/0" in given.arrays), "")
+    names = (f"{state}query", f"{state}key", "value")
+    query, key, value = (torch.tensor(given.arrays[f"{name}/0"]).double() for name in names)
     scores = query.to(dtype) @ key.to(dtype).T
     masked = scores * scale + mask
     weights = F.softmax(masked, dim=-1).nan_to_num(0.0)
@@ -139,6 +143,86 @@ def test_derived_matrices_are_torchs(run: Run, kind: str) -> None:
         empty = mask_of(given, torch.float32).isneginf().all(-1)
         assert bool(empty.any()) == (kind == "hidden rows")
         assert ours["weights"][empty].count_nonzero() == ours["head_outputs"][empty].count_nonzero() == 0
+
+
+def test_scores_are_of_turned_queries_and_keys(run: Run) -> None:
+    configs = (ToyConfig(positions="rotary", head_size=5), ToyConfig(positions="rotary", causal=True, bias=True))
+    texts = (document_of_layer(run_block(range(9), config).walk(0, 0)) for config in configs)
+    for given, ours in derived(run, texts):
+        compare(ours, torchs(given, torch.float64))
+        assert not np.allclose(given.arrays["query/0"], given.arrays["rotated_query/0"])
+
+
+def test_a_soft_cap_and_a_sink_come_after_turned_queries_and_keys(run: Run) -> None:
+    config = ToyConfig(positions="rotary", cap=1.5, sink=0.5, window=3, causal=True, scale="off")
+    walk = run_block(range(9), config).walk(0, 1)
+    body = f"""
+      {BYTES} {BASE64}
+      const {{ read }} = await import("{CORE}/document.ts");
+      const matrices = m.matricesOf(read(bytes(given)), 1);
+      const names = ["scores", "scaled", "capped", "masked", "weights", "sink", "row_sum", "head_outputs"];
+      return Object.fromEntries(names.map((name) => [name, base64(matrices.get(name))]));
+    """
+    computed = run("walk/matrices.ts", body, b64encode(write(document_of_layer(walk))).decode())
+    assert not np.allclose(walk.layer.projected("query"), walk.layer.query)
+    for name, encoded in computed.items():
+        ours, theirs = array(encoded), find_matrix(walk, name)
+        assert theirs is not None
+        hidden = walk.steps.hidden if name in ("masked", "weights") else torch.zeros_like(theirs, dtype=torch.bool)
+        assert bool(np.isnan(ours[hidden.numpy()]).all()), name
+        np.testing.assert_allclose(ours[~hidden.numpy()], theirs[~hidden], rtol=1e-5, atol=1e-5, err_msg=name)
+
+
+def test_scores_are_of_normed_queries_and_keys_where_nothing_turns_them(run: Run) -> None:
+    layer = run_block(range(9), ToyConfig(positions="none")).layer(0)
+    assert layer.query_input is not None
+    norms = {name: HeadNorm("rms", torch.rand(2, 8), None, 1e-6) for name in ("query", "key")}
+    normed = replace(layer, norms=norms)  # type: ignore[arg-type]
+    query, key = normed.operands_of(layer.query_input, layer.query_input).values()
+    walk = replace(run_block(range(9), ToyConfig()).walk(0, 0), layer=replace(normed, query=query, key=key))
+    ((given, ours),) = derived(run, [document_of_layer(walk)])
+    assert not np.allclose(given.arrays["query/0"], given.arrays["normed_query/0"])
+    compare(ours, torchs(given, torch.float64))
+
+
+ANGLES = f"""
+  {BYTES} {BASE64}
+  const {{ read }} = await import("{CORE}/document.ts");
+  const document = read(bytes(given));
+  const matrices = m.matricesOf(document, 1);
+  return {{
+    angles: ["query_angles", "key_angles", "key_t"].map((name) => base64(matrices.get(name))),
+    names: [m.operandNames(document, ["query", "key", "value", "mask", "cos"]), matrices.missingOfRows],
+  }};
+"""
+
+
+def test_angles_are_those_of_the_tables_and_keys_are_transposed_after_they_are_turned(run: Run) -> None:
+    walk = run_block(range(9), ToyConfig(positions="rotary")).walk(0, 1)
+    found = run("walk/matrices.ts", ANGLES, b64encode(write(document_of_layer(walk))).decode())
+    query_angles, key_angles, key_t = map(array, found["angles"])
+    assert walk.layer.rotation is not None
+    np.testing.assert_allclose(query_angles, walk.layer.rotation.angles, atol=1e-6)
+    np.testing.assert_array_equal(query_angles, key_angles)
+    np.testing.assert_array_equal(key_t, walk.layer.key[1].T)
+    assert found["names"] == [["rotated_query", "rotated_key", "value", "mask", "cos"], []]
+
+
+def test_what_is_referred_to_of_a_turned_head_is_missing_until_it_has_come(run: Run) -> None:
+    walk = run_block(range(4), ToyConfig(positions="rotary")).walk(0, 1)
+    held = document_of_layer(walk, refer_to=lambda name, _: f"d-{name}" if name.endswith("query/1") else None)
+    names = run(
+        "walk/matrices.ts",
+        f"""
+          {BYTES}
+          const {{ read }} = await import("{CORE}/document.ts");
+          const matrices = m.matricesOf(read(bytes(given)), 1);
+          const names = ["query", "scores", "rotated_query", "head_outputs", "query_angles"];
+          return names.map((name) => matrices.missing(name));
+        """,
+        b64encode(write(held)).decode(),
+    )
+    assert names == [["query/1"], ["rotated_query/1"], ["rotated_query/1"], ["rotated_query/1"], []]
 
 
 @pytest.mark.parametrize("fills", ["scaled", "scores"])
@@ -194,6 +278,7 @@ def documents() -> dict[str, Document]:
         "minilm": document_of(built_in_model().trace("The cat sat on the mat.").walk(3, 5)),
         "averages": document_of(averages(5)),
         **{name: document_of(block(*of)) for name, of in BLOCKS.items()},
+        "rotary": document_of(run_block(range(5), ToyConfig(positions="rotary", heads=3)).walk(0, 2)),
         "random": random_document(7, kind="padding", mask=np.ones((7, 7), bool)),
     }
 
@@ -201,6 +286,8 @@ def documents() -> dict[str, Document]:
 def as_json(header: Header) -> dict[str, Any]:
     """Return a header as JSON is read, with the marks of its texts."""
     made: dict[str, Any] = json.loads(json.dumps(asdict(header)))
+    if header.cap is None:
+        del made["cap"]
     for step, own in zip(made["steps"], header.steps, strict=True):
         for name in SAID:
             step[name] = said_to_json(getattr(own, name))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import torch
 from torch.nn import functional as F
 
+from attnviz.trace.model import Pairing
+from attnviz.trace.rotation import Rotation
 from tests.browser.modules import Run
 
 PARTS = """
@@ -201,6 +203,82 @@ def test_what_is_no_product_is_worked_out_as_torch_works_it_out(run: Run) -> Non
     assert shown[8]["activation"].startswith(f"x · Φ(x) = 2.0000 × {torch.special.ndtr(ROW[1, 0]):.4f} = 1.9545")
     assert shown[11]["activation"].startswith("½ · 2.0000 · (1 + 0.9")
     assert shown[-1] is None
+
+
+def test_what_is_subtracted_from_a_row_is_the_sinks_where_that_is_the_largest(run: Run) -> None:
+    body = """
+      const { softmax } = await import("/frontend/core/attention.ts");
+      return [[[1, 2], 100], [[200, 2], 100]].map(([row, sink]) => {
+        const all = softmax(Float64Array.from(row), sink);
+        write(room, ...m.weights({ ...all, masked: row[0], exponential: all.exponentials[0], weight: all.weights[0] }));
+        return room.textContent;
+      });
+    """
+    of_sink, of_row = run("inspector/chain.ts", PARTS + body)
+    assert "the sink's score, 100.0000, is subtracted first" in of_sink
+    assert "the row's largest, 200.0000, is subtracted first" in of_row
+
+
+def test_a_dimension_that_is_turned_is_worked_out_from_its_pair_and_the_angle(run: Run) -> None:
+    """In both pairings, and of a dimension that stays."""
+    x = torch.tensor([[0.5, -1.0, 3.0, 2.0, 7.0], [2.0, -0.5, 0.25, 1.0, -7.0]], dtype=torch.float64)
+    angle = torch.tensor([[0.0, 0.0], [1.0, 0.1]], dtype=torch.float64)
+    rotations = [Rotation(angle.cos(), angle.sin(), pairing) for pairing in get_args(Pairing)]
+    body = """
+      const one = new m.Operation();
+      const panels = [panel("query", "query", "dim", given.x)];
+      const made = { kind: "rotation", of: ["query"], cos: given.cos, sin: given.sin };
+      return ["halves", "neighbours"].map((pairing) => [0, 1, 2, 3, 4].map((j) => {
+        const worked = one.worked({ at: { i: 1, j }, panels, made: { ...made, pairing } });
+        write(room, ...worked.lines);
+        return [worked.value, lines(room)];
+      }));
+    """
+    given = {"x": x.tolist(), "cos": angle.cos().flatten().tolist(), "sin": angle.sin().flatten().tolist()}
+    halves, neighbours = run("inspector/operation.ts", PARTS + body, given)
+    for rotation, found in zip(rotations, (halves, neighbours), strict=True):
+        assert [value for value, _ in found] == pytest.approx(rotation.apply(x)[1].tolist(), abs=1e-12)
+    assert halves[0][1] == {
+        "angle": "θ of row 1 and pair 0 = 1.0000",
+        "rotation": "query[1, dim 0] · cos θ − query[1, dim 2] · sin θ2.0000 · 0.5403 − 0.2500 · 0.8415 = 0.8702",
+    }
+    assert halves[3][1] == {
+        "angle": "θ of row 1 and pair 1 = 0.1000",
+        "rotation": "query[1, dim 1] · sin θ + query[1, dim 3] · cos θ−0.5000 · 0.0998 + 1.0000 · 0.9950 = 0.9451",
+    }
+    assert neighbours[1][1]["rotation"].startswith("query[1, dim 0] · sin θ + query[1, dim 1] · cos θ2.0000 · 0.8415 +")
+    longer = {**given, "cos": [1.25 * x for x in given["cos"]], "sin": [1.25 * x for x in given["sin"]]}
+    halves_longer, _ = run("inspector/operation.ts", PARTS + body, longer)
+    assert (
+        halves_longer[0][1]["angle"]
+        == "θ of row 1 and pair 0 = 1.0000and f = 1.2500: the length changes by this factor"
+    )
+    assert halves_longer[0][1]["rotation"].startswith("query[1, dim 0] · f · cos θ − query[1, dim 2] · f · sin θ2.0000")
+    assert halves[4][1] == {"rotation": "query[1, dim 4] = −7.0000this dimension is not turned"}
+
+
+def test_a_number_that_an_rms_norm_divides_is_worked_out_as_torch_works_it_out(run: Run) -> None:
+    """Of the row's own numbers, with their squares; and with the root of all heads together, which is given."""
+    body = """
+      const one = new m.Operation();
+      const panels = [panel("query", "query", "dim", given.x)];
+      const made = { kind: "rms_norm", of: ["query"], weight: given.gamma, eps: 0.5, root: null };
+      return [[null, 1, 2], [null, 0, 0], [[2, 4], 1, 0]].map(([root, i, j]) => {
+        const worked = one.worked({ at: { i, j }, panels, made: { ...made, root } });
+        write(room, ...worked.lines);
+        return [worked.value, lines(room)];
+      });
+    """
+    found = run("inspector/operation.ts", PARTS + body, {"x": ROW.tolist(), "gamma": GAMMA.tolist()})
+    normed = F.rms_norm(ROW, [3], GAMMA, eps=0.5)
+    expected = [normed[1, 2], normed[0, 0], ROW[1, 0] / 4 * GAMMA[0]]
+    assert [value for value, _ in found] == pytest.approx([float(x) for x in expected], abs=1e-12)
+    mean = float(ROW[1].square().mean())
+    assert found[0][1]["mean of squares"] == f"(2.00² + (−0.50)² + …) / 3 = {mean:.4f}"
+    assert found[0][1]["norm"] == f"0.0000 / √({mean:.4f} + 0.5) × (−1.5000) (γ) = 0.0000"
+    assert found[2][1] == {
+        "norm": "2.0000 / 4.0000 × 2.0000 (γ) = 1.00004.0000: the root of the mean of the squares of all heads"
+    }
 
 
 def test_the_share_of_a_normal_distribution_is_torchs(run: Run) -> None:

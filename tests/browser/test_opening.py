@@ -44,7 +44,7 @@ def open_bare(page: Page, url: str) -> Page:
 
 
 def doors(page: Page) -> Locator:
-    return page.get_by_role("region", name="What this is")
+    return page.get_by_role("group", name="What this is")
 
 
 def ask_for_help(page: Page) -> None:

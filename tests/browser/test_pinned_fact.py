@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 
 import pytest
 import torch
@@ -12,13 +13,16 @@ from playwright.sync_api import Page, expect
 from torch.nn import functional as F
 
 from attnviz.document import document_of_layer, write
-from attnviz.steps import STEPS
+from attnviz.steps import STEPS, WALK
+from attnviz.toy.config import ToyConfig
+from attnviz.trace.head_norm import HeadNorm
 from attnviz.trace.trace import Trace
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
 from tests.browser.settle import frames
 from tests.browser.test_diagram import TEXT as BLOCK_TEXT
 from tests.browser.test_diagram import Shown, shown
 from tests.loaded import built_in_model
+from tests.toy import run_block
 
 TEXT = "The animal didn't cross the street because it was too tired."
 
@@ -168,3 +172,36 @@ def test_each_step_of_a_block_speaks_of_the_pinned_row(page: Page, decoder: Show
 def test_nothing_is_said_of_a_covered_row(page: Page, walks: WalkPage) -> None:
     WalkView.open(page, walks.url, step="weights", head=3, q=7, predict=1)
     expect(page.locator(".walk .fact")).to_be_empty()
+
+
+def test_the_angles_of_the_pinned_row_are_said_where_queries_turn(page: Page) -> None:
+    walk = run_block(range(6), ToyConfig(positions="rotary"), "abcdef").walk(0, 0)
+    with serving(WalkPage({0: write(document_of_layer(walk))})) as server:
+        WalkView.open(page, server.url, step="rotated", layer=0, head=0)
+        assert said(page) == WALK["rotated"].fact(walk)
+        assert pin(page, 4) == "In row 4, “e”, the first pair of dimensions turns by −2.28, the last by 0.00."
+        assert walk.layer.rotation is not None
+        assert walk.layer.rotation.angles[4, [0, -1]].tolist() == pytest.approx([4 - 2 * torch.pi, 0.004], abs=1e-6)
+
+
+def test_a_layer_without_a_rotation_shows_the_step_before_it(page: Page) -> None:
+    """As in SmolLM3, whose layers do not all turn their queries."""
+    walks = [run_block(range(6), ToyConfig(positions=kind), "abcdef").walk(0, 0) for kind in ("rotary", "none")]
+    documents = {n: write(document_of_layer(replace(walk, layer_index=n))) for n, walk in enumerate(walks)}
+    with serving(WalkPage(documents)) as server:
+        WalkView.open(page, server.url, step="rotated", layer=0, head=0)
+        page.evaluate("walk.show({ layer: 1 })")
+        expect(page.get_by_role("radio", name="Q, K, V", exact=True)).to_be_checked()
+        expect(page.get_by_role("radio", name="Rotated Q, K", exact=True)).to_have_count(0)
+
+
+def test_the_length_of_the_pinned_query_is_said_before_and_after_its_norm(page: Page) -> None:
+    walk = run_block(range(6), ToyConfig(), "abcdef").walk(0, 0)
+    norms = {name: HeadNorm("rms", torch.full((2, 8), 0.5), None, 1e-6) for name in ("query", "key")}
+    walk = replace(walk, layer=replace(walk.layer, norms=norms))
+    with serving(WalkPage({0: write(document_of_layer(walk))})) as server:
+        WalkView.open(page, server.url, step="normed", layer=0, head=0)
+        assert said(page) == WALK["normed"].fact(walk)
+        before, after = (float(of[0, 4].norm()) for of in (walk.layer.projected("query"), walk.layer.normed("query")))
+        expected = f"The query of row 4, “e”, had a length of {before:.2f}; after its norm it has {after:.2f}."
+        assert pin(page, 4) == expected

@@ -13,6 +13,7 @@ from safetensors.numpy import save
 
 from attnviz.figures.style import LIGHT, ROWS_AND_COLUMNS
 from attnviz.formatting import number, weight
+from attnviz.steps import WALK
 from tests.browser.modules import Run, imported
 
 FACT = """
@@ -263,6 +264,27 @@ def test_a_link_asks_for_what_the_document_has_or_for_the_nearest(run: Run) -> N
     assert found["awaited"] is None
     assert found["back"]
     assert found["heard"][1] == ["q"]
+
+
+@pytest.mark.parametrize(
+    ("lacking", "asked", "shown"),
+    [
+        (("capped",), "capped", "scaled"), (("rotated", "capped"), "rotated", "normed"),
+        (("rotated", "normed"), "rotated", "qkv"), (("normed",), "normed", "qkv"),
+    ],
+)  # fmt: skip
+def test_a_step_that_a_layer_lacks_is_replaced_by_the_nearest_before_it(
+    run: Run, lacking: tuple[str, ...], asked: str, shown: str
+) -> None:
+    """As Python does, in `attnviz.ui.walk.check_step`."""
+    body = """
+      const store = new m.Store();
+      const [any] = doc().header.steps;
+      store.set({ ...values, step: given.asked }, doc({ steps: given.names.map((name) => ({ ...any, name })) }));
+      return store.values.step;
+    """
+    names = [name for name in WALK if name not in lacking]
+    assert run("walk/store.ts", DOCUMENT + body, {"asked": asked, "names": names}) == shown
 
 
 def test_what_may_be_looked_at_next_is_fetched_where_it_is_small(run: Run) -> None:
@@ -783,7 +805,7 @@ def test_the_shares_of_a_row_are_written_out_as_torchs_softmax(run: Run) -> None
     }
     given = {
         name: {
-            "scores": (2 * before).tolist(), "scaled": before.tolist(), "shift": shift,
+            "scores": (2 * before).tolist(), "scaled": before.tolist(), "capped": before.tolist(), "shift": shift,
             "masked": [x if x > hidden else None for x in masked.tolist()],
             "exponentials": (masked - shift).exp().tolist(), "weights": masked.softmax(0).tolist(),
             "sum": float((masked - shift).exp().sum()),
@@ -799,7 +821,7 @@ def test_the_shares_of_a_row_are_written_out_as_torchs_softmax(run: Run) -> None
           x ?? -Infinity)]));
         const room = document.createElement("div");
         let opened = 0;
-        write(room, m.writtenOut({ document: { header } }, { ...arrays, shift, sum }, () => (opened += 1)));
+        write(room, m.writtenOut({ document: { header } }, { ...arrays, shift, sum, sink: null }, () => (opened += 1)));
         room.querySelector("button").click();
         const rows = [...room.querySelectorAll("tr")];
         const lines = rows.map((line) => [...line.children].map((cell) => cell.textContent));
@@ -834,12 +856,35 @@ def test_the_shares_of_a_row_are_written_out_as_torchs_softmax(run: Run) -> None
     assert [head[-2] for head in heads] == ["exp(scaled)", "exp(masked)", "exp(scaled − 160.00)"]
 
 
+def test_a_row_that_gives_all_to_the_sink_is_said_without_a_quotient(run: Run) -> None:
+    """Its keys are hidden by a finite number, so no weight is above 0."""
+    body = """
+      const { write } = await import("/frontend/core/template.ts");
+      const { softmax } = await import("/frontend/core/attention.ts");
+      const labels = ["a", "b"];
+      const axis = { labels, covers: labels, places: labels, segments: [0, 0] };
+      const document_ = { header: { scale: 1, scale_label: "off", query: axis, key: axis } };
+      const cells = Float64Array.from([-1e10, -1e10]);
+      const row = { ...softmax(cells, 0), scores: cells, scaled: cells, capped: cells, masked: cells };
+      const room = document.createElement("div");
+      write(room, m.writtenOut({ document: document_ }, row, () => {}));
+      const said = [room.querySelector("p").textContent];
+      write(room, ...m.findingOf({ document: document_ }, 0, row));
+      return [...said, room.textContent];
+    """
+    assert run("walk/row_words.ts", body) == [
+        "The sink takes all. 2 tokens get nothing. The whole matrix",
+        "“a” gives nothing to any token: the sink takes all of its attention.",
+    ]
+
+
 GUESSES = """
   const { write } = await import("/frontend/core/template.ts");
-  const lines = (header, row, word) => {
+  const lines = (header, row, hidden) => {
     const room = document.createElement("div");
-    write(room, m.guessesOf(header, row, word));
-    return [...room.querySelectorAll(".guesses")].map((line) => [...line.children].map((part) => part.textContent));
+    write(room, m.guessesOf(header, row, { hidden }));
+    return [...room.querySelectorAll(".guesses")].map((line) =>
+      line.children.length ? [...line.children].map((part) => part.textContent) : line.textContent);
   };
   const axis = (labels) =>
     ({ labels, covers: labels, places: labels.map(String), segments: labels.map(() => 0), text: labels.join("") });
@@ -849,21 +894,27 @@ GUESSES = """
 def test_the_guesses_are_listed_with_their_shares_and_the_true_token_is_marked(run: Run) -> None:
     body = """
       const masked = { attention: "encoder", query: axis(["she", "[MASK]", "a", "[MASK]"]),
-        guesses: [{ row: 1, labels: ["took", "Rode", "had"], shares: [0.41, 0.12, 0.0004] },
-          { row: 3, labels: ["bus", "cab"], shares: [0.0004, 0.0003] }] };
+        guesses: [{ row: 1, labels: ["took", "rode", "Rode"], shares: [0.41, 0.12, 0.01] },
+          { row: 3, labels: ["bus", "rode"], shares: [0.4, 0.3] }] };
       const one = { ...masked, guesses: masked.guesses.slice(0, 1) };
       const next = { attention: "decoder", query: axis(["R", "␣O"]),
         guesses: [0, 1].map((row) => ({ row, labels: ["O", "A"], shares: [0.9, 0.1] })) };
-      return [lines(one, 0, "rode"), lines(masked, 3, ""), lines(masked, 0, ""), lines(next, 0), lines(next, 1),
-        lines({ ...one, guesses: [] }, 0, "")];
+      const hidden = { row: 1, word: "Rode", label: "rode" };
+      const late = { attention: "decoder", query: axis(["a", "b", "a", "B"]),
+        guesses: [2, 3].map((row) => ({ row, labels: ["b", "B"], shares: [0.9, 0.1] })) };
+      return [lines(one, 0, hidden), lines(masked, 3), lines(masked, 0, hidden), lines(next, 0), lines(next, 1),
+        lines({ ...one, guesses: [] }, 0), lines(late, 1), lines(late, 2)];
     """
-    one, second, both, next_, last, none = run("walk/guesses.ts", GUESSES + body)
-    assert one == [["The model’s guesses for [MASK]:", "took 41 %", "Rode 12 % ✓"]]
-    assert second == [["The model’s guesses for [MASK] (position 3):", "bus 0.04 %"]]
+    one, second, both, next_, last, none, early, exact = run("walk/guesses.ts", GUESSES + body)
+    assert one == [["The model’s guesses for [MASK]:", "took 41 %", "rode 12 % ✓", "Rode 1 %"]]
+    assert second == [["The model’s guesses for [MASK] (position 3):", "bus 40 %", "rode 30 %"]]
+    assert [any("✓" in part for part in line) for line in both] == [True, False]
     assert [line[0] for line in both] == [f"The model’s guesses for [MASK] (position {row}):" for row in (1, 3)]
     assert next_ == [["The model’s guesses after “R”:", "O 90 % ✓", "A 10 %"]]
     assert last == [["The model’s guesses after “␣O”:", "O 90 %", "A 10 %"]]
     assert none == []
+    assert early == ["The model’s guesses are computed for the last 2 tokens of a long text."]
+    assert exact == [["The model’s guesses after “a”:", "b 90 %", "B 10 % ✓"]]
 
 
 WRITING = """

@@ -6,6 +6,7 @@ import io
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from attnviz.document import document_of_layer, write
 from attnviz.figures.style import AXIS_TITLE
 from attnviz.links.pages import OPENING
 from attnviz.toy.config import ToyConfig
+from attnviz.trace.head_norm import HeadNorm
 from attnviz.trace.walk import Walk
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
 from tests.browser.axe import serious
@@ -59,6 +61,27 @@ def captions(run: Run, walk: Walk, q: int | None, k: int | None) -> tuple[dict[s
     given = {"file": b64encode(write(document_of_layer(walk))).decode(), "head": walk.head, "pin": {"q": q, "k": k}}
     found = run("walk/captions.ts", CAPTIONS, given)
     return found["pair"], found["said"]
+
+
+def test_the_sentence_about_turned_queries_says_the_angle_of_the_position(run: Run) -> None:
+    walk = run_block(range(6), ToyConfig(positions="rotary"), "abcdef").walk(0, 1)
+    _, said = captions(run, walk, 3, 1)
+    assert text(said["rotated"]) == (
+        "Position 3 turns the query and the key of “d”: their first pair of dimensions by 3.00."
+    )
+    products = [float(x) for x in (walk.layer.query[1, 3] @ walk.layer.key[1, 1],)]
+    assert numbers(said["scores"]) == pytest.approx(products, abs=0.0051)
+    assert numbers(said["qkv"])[0] == pytest.approx(float(walk.layer.projected("query")[1, 3, 0]), abs=0.0051)
+
+
+def test_the_sentence_about_normed_queries_says_their_lengths(run: Run) -> None:
+    walk = run_block(range(6), ToyConfig(), "abcdef").walk(0, 1)
+    norms = {name: HeadNorm("rms", torch.full((2, 8), 0.5), None, 1e-6) for name in ("query", "key")}
+    walk = replace(walk, layer=replace(walk.layer, norms=norms))
+    _, said = captions(run, walk, 3, 1)
+    lengths = [float(of[1, 3].norm()) for of in (walk.layer.projected("query"), walk.layer.normed("query"))]
+    assert numbers(said["normed"]) == pytest.approx(lengths, abs=0.0051)
+    assert text(said["normed"]).startswith("The query of “d” had a length of")
 
 
 def text(said: list[list[str]]) -> str:
@@ -282,7 +305,7 @@ def test_a_bare_address_plays_from_the_first_view_and_stops_at_a_true_link(new_c
     page = new_context().new_page()
     page.goto(app_url)
     settled(page)
-    page.get_by_role("region", name="What this is").get_by_role("button", name="Play the walk").click()
+    page.get_by_role("group", name="What this is").get_by_role("button", name="Play the walk").click()
     bar = Bar(page)
     bar.title("Sentence")
     bar.root.get_by_role("button", name="Speed").click(click_count=2)

@@ -8,12 +8,13 @@ from urllib.parse import quote, quote_from_bytes
 from attnviz.links.link import KEYS
 from attnviz.links.pages import PAGES
 from attnviz.measures import NAMES as MEASURES
-from attnviz.steps import STEPS
+from attnviz.steps import WALK
 
 PATHS = tuple(page.path.strip("/") for page in PAGES.values())
 
 WORDS = (
-    *STEPS, *MEASURES, "toy", "pretrained", "trained", "minilm", "encoder", "decoder", "cross", "char", "word", "bert",
+    *WALK, *MEASURES, "toy", "pretrained", "trained", "minilm", "encoder", "decoder", "cross", "char", "word",
+    "bert",
     "text", "file", "none", "random", "identity", "positions", "causal", "off", "sqrt_c", "chart", "stage", "loop",
     "matrix", "softmax", "data", "0", "1", "2", "5", "8", "11", "64", "0.5", "-0.25", "3.5_4.1", "2.r", "lines",
     "horizontal", "hide", "renormalise", "ab", "norms", "table", "measures", "care", "same", "masked",

@@ -73,7 +73,7 @@ FAMILIES = {
     ),
     "electra": Family(lambda: tf.ElectraModel(tf.ElectraConfig(**BERT, embedding_size=32)), "attention.output.dense"),
     "albert": Family(lambda: tf.AlbertModel(tf.AlbertConfig(**BERT, embedding_size=16)), "attention.dense"),
-    "llama": Family(lambda: tf.LlamaModel(tf.LlamaConfig(**BERT, num_key_value_heads=2)), "o_proj", False),
+    "llama": Family(lambda: tf.LlamaModel(tf.LlamaConfig(**BERT, num_key_value_heads=2)), "o_proj"),
     "opt": Family(
         lambda: tf.OPTModel(
             tf.OPTConfig(

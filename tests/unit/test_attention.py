@@ -80,6 +80,66 @@ def test_two_by_two_by_hand() -> None:
     )
 
 
+@pytest.mark.parametrize("lead", [(), (3,), (2, 3)], ids=["one head", "heads", "batch and heads"])
+@pytest.mark.parametrize("kind", ["none", "causal", "float", "rows without keys"])
+def test_a_soft_cap_and_a_sink_equal_numpy(lead: tuple[int, ...], kind: str) -> None:
+    query, key, value = qkv(*lead, tq=6, tk=6)
+    hides = causal_mask(6) & (torch.arange(6) > 1)
+    mask = {"none": None, "causal": causal_mask(6), "float": random(6, 6, seed=9), "rows without keys": hides}[kind]
+    sinks = random(*lead[-1:], 1, 1, seed=5)
+    steps = attend(query, key, value, mask=mask, scale=2.0, cap=1.5, sinks=sinks)
+    scaled = 2 * np.einsum("...id,...jd->...ij", query.double().numpy(), key.double().numpy())
+    capped = 1.5 * np.tanh(scaled / 1.5)
+    added = 0 if mask is None else mask.numpy() if mask.is_floating_point() else np.where(mask.numpy(), 0, -np.inf)
+    exps, ofsink = np.exp(capped + added), np.exp(sinks.double().numpy())
+    sums = exps.sum(-1, keepdims=True) + ofsink
+    weights = exps / sums
+    for name, expected in (
+        ("scaled", scaled), ("capped", capped), ("masked", capped + added), ("weights", weights),
+        ("sink", ofsink / sums), ("head_outputs", weights @ value.double().numpy()),
+    ):  # fmt: skip
+        np.testing.assert_allclose(getattr(steps, name).numpy(), expected, rtol=1e-5, atol=1e-6, err_msg=name)
+    assert steps.sink is not None and steps.sink.shape == (*lead, 6, 1)
+    torch.testing.assert_close(steps.weights.sum(-1) + steps.sink[..., 0], torch.ones(*lead, 6))
+    if kind == "rows without keys":
+        assert bool((steps.sink[..., :2, 0] == 1).all()), "the sink takes all of a row that sees no key"
+
+
+def test_a_sink_is_torchs_own_attention_with_one_more_key_that_gives_nothing() -> None:
+    query, key, value = qkv(2, tq=5, tk=5)
+    sinks = random(2, 5, 1, seed=8)  # of each query
+    added = torch.cat([torch.zeros(2, 5, 5), sinks], -1)
+    expected = F.scaled_dot_product_attention(
+        query[None], F.pad(key, (0, 0, 0, 1))[None], F.pad(value, (0, 0, 0, 1))[None], attn_mask=added[None]
+    )[0]
+    torch.testing.assert_close(attend(query, key, value, sinks=sinks).head_outputs, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_a_finite_number_before_the_scaling_is_capped_too() -> None:
+    query, key, value = qkv(tq=4, tk=4)
+    steps = attend(query, key, value, mask=Mask("causal", causal_mask(4), -1e10, "scores"), cap=2.0)
+    assert bool((steps.masked[~causal_mask(4)] == -2).all())
+    later = attend(query, key, value, mask=Mask("causal", causal_mask(4), -1e10), cap=2.0)
+    assert bool((later.masked[~causal_mask(4)] == -1e10).all())
+    assert torch.equal(steps.masked[causal_mask(4)], later.masked[causal_mask(4)])
+
+
+def test_without_a_cap_and_a_sink_nothing_changes() -> None:
+    query, key, value = qkv(2, tq=4, tk=4)
+    steps = attend(query, key, value, mask=causal_mask(4))
+    assert (steps.cap, steps.sinks, steps.sink) == (None, None, None)
+    assert steps.capped is steps.scaled
+
+
+def test_caps_and_sinks_that_do_not_fit_are_refused() -> None:
+    query, key, value = qkv(2, tq=4, tk=4)
+    for cap in (0.0, -1.0, math.inf, math.nan):
+        with pytest.raises(ValueError, match="is not above 0"):
+            attend(query, key, value, cap=cap)
+    with pytest.raises(ValueError, match=r"sinks \(3, 1, 1\) do not broadcast to \(2, 4, 1\)"):
+        attend(query, key, value, sinks=torch.zeros(3, 1, 1))
+
+
 def test_causal_two_by_two_by_hand() -> None:
     steps = attend(torch.ones(2, 1), torch.ones(2, 1), torch.tensor([[4.0], [8.0]]), mask=causal_mask(2))
     assert steps.weights.tolist() == [[1.0, 0.0], [0.5, 0.5]]

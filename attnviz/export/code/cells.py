@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -17,9 +17,9 @@ from torch import Tensor
 
 from attnviz.figures.style import ROWS_AND_COLUMNS
 from attnviz.formatting import power_of_ten
-from attnviz.steps import OF_HEAD
+from attnviz.steps import OF_HEAD, WALK
 from attnviz.trace.layer import LayerTrace
-from attnviz.trace.matrices import find_matrix
+from attnviz.trace.matrices import NORMED, ROTATED, find_matrix, operand
 from attnviz.trace.walk import Walk
 
 CORNER = 6
@@ -69,23 +69,23 @@ def show(name, matrix):
 
 COMPUTE = (
     ("scores: each query with each key", """\
-scores = query @ key.transpose(-2, -1)  # (H, Tq, D) @ (H, D, Tk) -> (H, Tq, Tk)
+scores = {query} @ {key}.transpose(-2, -1)  # (H, Tq, D) @ (H, D, Tk) -> (H, Tq, Tk)
 show("scores", scores[HEAD])"""),
     ("scaled: dot products grow with the head width", """\
 scaled = scores * scale
 show("scaled", scaled[HEAD])"""),
     ("masked: hidden cells become {named}", """\
 if mask is None:
-    masked = scaled
+    masked = {before}
 elif mask.dtype == torch.bool:
     masked = {filled}  # True: visible
 else:
-    masked = scaled + mask
+    masked = {before} + mask
 show("masked", masked[HEAD])"""),
     ("weights: the softmax makes each row sum to 1", """\
 weights = torch.softmax(masked, dim=-1){rows}
 show("weights", weights[HEAD])"""),
-    ("head outputs: the values, averaged with these weights", """\
+    ("head outputs: the values, each times its weight, added up", """\
 head_outputs = weights @ value  # (H, Tq, Tk) @ (H, Tk, D) -> (H, Tq, D)
 show("head_outputs", head_outputs[HEAD])"""),
     ("concat and output: the heads side by side, then projected", """\
@@ -96,9 +96,49 @@ if output is not None:
     show("output", output)"""),
 )  # fmt: skip
 
-COMPARE = """\
+ROTATION = "rotated: each pair of dimensions is turned by an angle that grows with the position"
+SHOW_ROTATED = """\
+{code}
+show("rotated_query", rotated_query[HEAD])
+show("rotated_key", rotated_key[HEAD])\
+"""
+
+CAPPED = (
+    "capped: a soft cap keeps scores between −{cap} and {cap}",
+    """\
+capped = {cap} * torch.tanh(scaled / {cap})
+show("capped", capped[HEAD])""",
+)
+"""The part of `COMPUTE` after `scaled` with a soft cap"""
+WITH_SINK = (
+    "weights and sink: each row of both sums to 1",
+    """\
+# The sink is one more column of the softmax, which gives nothing to the output
+with_sink = torch.softmax(torch.cat((masked, sinks), dim=-1), dim=-1)  # (H, Tq, Tk + 1)
+weights, sink = with_sink[..., :-1], with_sink[..., -1:]
+show("weights", weights[HEAD])
+show("sink", sink[HEAD])""",
+)
+"""The part of `COMPUTE` for the weights with a sink: `sinks` is (H, Tq, 1)"""
+
+SAME_AS_TORCH = """\
 # torch's own attention on the same query, key and value
-theirs = F.scaled_dot_product_attention(query[None], key[None], value[None], attn_mask={added}, scale=scale)[0]{rows}
+theirs = F.scaled_dot_product_attention({operands}, attn_mask={added}, scale=scale)[0]{rows}\
+"""
+ADDED_AS_MASK = """\
+# torch's own attention on the same query, key and value. What it does not know is given to it as a mask that is added.
+# In double precision: a difference of large numbers has few digits
+exact_query, exact_key, exact_value = {query}.double(), {key}.double(), value.double()
+added = masked.double() - exact_query @ exact_key.transpose(-2, -1) * scale  # (H, Tq, Tk): what comes between the two
+{sink}theirs = F.scaled_dot_product_attention({operands}, attn_mask=added[None], scale=scale)[0].float(){rows}\
+"""
+SINK_AS_KEY = """\
+added = torch.cat((added, sinks.double()), dim=-1)  # a sink is one more key; its numbers and its value are 0
+exact_key, exact_value = F.pad(exact_key, (0, 0, 0, 1)), F.pad(exact_value, (0, 0, 0, 1))  # (H, Tk + 1, D)
+"""
+
+COMPARE = """\
+{theirs}
 torch.testing.assert_close(head_outputs, theirs, rtol={tolerance}, atol={tolerance})
 
 # What the page showed: the first {corner} rows and columns of each matrix, and the sum of all its finite magnitudes
@@ -109,7 +149,7 @@ SHOWN = {{
 COMPUTED = {{
     "embeddings": x, "query": query[HEAD], "key": key[HEAD], "value": value[HEAD], "scores": scores[HEAD],
     "scaled": scaled[HEAD], "masked": masked[HEAD], "weights": weights[HEAD], "head_outputs": head_outputs[HEAD],
-    "concat": concat, "output": output,
+    "concat": concat, "output": output,{more}
 }}
 for name, (corner, total) in SHOWN.items():
     matrix = COMPUTED[name]
@@ -120,45 +160,96 @@ print(f"\\nAll {{len(SHOWN)}} matrices are those that the page showed.")\
 """
 
 
+def rotated_cells(walk: Walk) -> tuple[Cell, ...]:
+    """Return the cells that turn queries and keys by `cos` and `sin`, (T, R / 2); none if nothing turns them."""
+    if walk.layer.rotation is None:
+        return ()
+    return section(ROTATION, SHOW_ROTATED.format(code=WALK["rotated"].code(walk)))
+
+
 def cells(
-    walk: Walk, inputs: Iterable[Cell], *, place: str, needs: str, page: str = "Step by step"
+    walk: Walk,
+    inputs: Iterable[Cell],
+    *,
+    place: str,
+    needs: str,
+    page: str = "Step by step",
+    unknown: Collection[str] = (),
 ) -> tuple[Cell, ...]:
     """Return a head as cells of a notebook.
 
     Args:
         walk: the head, its tokens and its link.
         inputs: the cells that define the inputs of `COMPUTE`: `x` (Tq, C) or None, `query`, `key`, `value` (H, T, D),
-            `scale`, `mask` (bool, float or None), `W_O` (H·D, C) and `b_O` (C) or None.
+            `scale`, `mask` (bool, float or None), `W_O` (H·D, C) and `b_O` (C) or None; `normed_query` and `normed_key`
+            of a layer with norms; `rotated_query` and `rotated_key` of one with a rotation, from `rotated_cells`; and
+            with a sink `sinks`, its scores (H, Tq, 1).
         place: where the head is, without user text, such as "decoder block 3".
         needs: the required packages, such as "torch and transformers".
         page: the title of the view's page.
+        unknown: the names of matrices that the page shows, but the inputs lack.
     """
     where = f"{place}, head {walk.head}"
-    texts = _of_mask(walk.layer)
+    texts = _of_mask(walk.layer) | {"query": operand(walk.layer, "query"), "key": operand(walk.layer, "key")}
+    texts |= {"more": _more_computed(walk, unknown), "theirs": _theirs(walk.layer, texts)}
     tokens = {"query_tokens": literals(walk.query_labels), "key_tokens": literals(walk.key_labels)}
     return (
         Cell("markdown", HEADING.format(axes=ROWS_AND_COLUMNS, place=where, needs=needs, page=page)),
         Cell("code", BEGIN.format(link=ascii(walk.link), head=walk.head, **tokens)),
         *inputs,
-        *(cell for title, code in COMPUTE for cell in section(title.format(**texts), code.format(**texts))),
+        *(
+            cell
+            for title, code in _computed(walk.layer)
+            for cell in section(title.format(**texts), code.format(**texts))
+        ),
         *section(
             "The same as torch, and as the page",
-            COMPARE.format(tolerance=TOLERANCE, corner=CORNER, shown=_shown(walk), **texts),
+            COMPARE.format(tolerance=TOLERANCE, corner=CORNER, shown=_shown(walk, unknown), **texts),
         ),
     )
 
 
 def _of_mask(layer: LayerTrace) -> dict[str, str]:
     """Return the code that depends on the mask: what it fills in, where, and what it does in rows without a key."""
-    mask = layer.mask
-    rows = ".nan_to_num()  # rows without a visible key" if mask.is_infinite and mask.hides_rows else ""
+    mask, cap = layer.mask, "" if layer.cap is None else f"{layer.cap:g}"
+    has_no_number = mask.is_infinite and mask.hides_rows and layer.sinks is None
+    rows = ".nan_to_num()  # rows without a visible key" if has_no_number else ""
+    before = "capped" if cap else "scaled"
     if mask.is_infinite:
-        filled, added = "scaled.masked_fill(~mask, -math.inf)", "mask"
+        filled, added = f"{before}.masked_fill(~mask, -math.inf)", "mask"
     else:
-        operand, scale = ("scores", " * scale") if mask.fills == "scores" else ("scaled", "")
+        operand, scale = ("scores", " * scale") if mask.fills == "scores" else (before, "")
         filled = f"{operand}.masked_fill(~mask, {mask.value:g}){scale}"
+        if cap and scale:
+            filled = f"{cap} * torch.tanh({filled} / {cap})"
         added = f"torch.zeros(mask.shape).masked_fill(~mask, {mask.value:g}{scale})"
-    return {"named": power_of_ten(mask.hidden_value(layer.scale)), "filled": filled, "added": added, "rows": rows}
+    named = power_of_ten(mask.hidden_value(layer.scale, layer.cap))
+    return {"named": named, "filled": filled, "added": added, "rows": rows, "before": before, "cap": cap}
+
+
+def _computed(layer: LayerTrace) -> Iterator[tuple[str, str]]:
+    """Yield the titles and the code of `COMPUTE`, with those of a soft cap and a sink if the layer has them."""
+    for title, code in COMPUTE:
+        is_of_weights = title.startswith("weights")
+        yield WITH_SINK if is_of_weights and layer.sinks is not None else (title, code)
+        if title.startswith("scaled") and layer.cap is not None:
+            yield CAPPED
+
+
+def _theirs(layer: LayerTrace, texts: Mapping[str, str]) -> str:
+    """Return the code that computes the head outputs by torch's own attention."""
+    operands = "{query}[None], {key}[None], value[None]".format(**texts)
+    if layer.cap is None and layer.sinks is None:
+        return SAME_AS_TORCH.format(operands=operands, **texts)
+    sink = "" if layer.sinks is None else SINK_AS_KEY
+    operands = "exact_query[None], exact_key[None], exact_value[None]"
+    return ADDED_AS_MASK.format(sink=sink, operands=operands, **texts)
+
+
+def _more_computed(walk: Walk, unknown: Collection[str]) -> str:
+    """Return the entries of `COMPUTED` for what only some layers have, without unknown matrices."""
+    names = (name for name in (*NORMED, *ROTATED, "capped", "sinks", "sink") if name not in unknown)
+    return "".join(f'\n    "{name}": {name}[HEAD],' for name in names if find_matrix(walk, name) is not None)
 
 
 def script(parts: Iterable[Cell]) -> str:
@@ -189,9 +280,9 @@ def literals(values: Iterable[object]) -> str:
     return "[" + "\n    ".join(lines).replace("\0", " ") + "]"
 
 
-def _shown(walk: Walk) -> str:
-    """Return the matrices that the page shows as entries of a dictionary literal."""
-    matrices = {name: find_matrix(walk, name) for name in (*OF_HEAD, "concat", "output")}
+def _shown(walk: Walk, unknown: Collection[str]) -> str:
+    """Return the matrices that the page shows as entries of a dictionary literal, without unknown ones."""
+    matrices = {name: find_matrix(walk, name) for name in (*OF_HEAD, "concat", "output") if name not in unknown}
     matrices = {"embeddings": walk.layer.query_input, **matrices}
     return "\n".join(_entry(name, matrix) for name, matrix in matrices.items() if matrix is not None)
 

@@ -1,7 +1,8 @@
 """Exports a head of a pretrained model as code that loads the model by name with transformers.
 
-If the family's projections are known, the code records the layer's input and computes X · W itself; it compares the
-weights with those of transformers' eager attention. Other families (rotary or relative positions) run with an attention
+If the family's projections are known, the code records the layer's input and computes X · W itself, and turns queries
+and keys by the tables that the layer received if its positions are rotary; it compares the weights with those of
+transformers' eager attention. Other families (relative positions) run with an attention
 function in the script, which records its arguments. The steps around an attention are inputs and outputs of the modules
 of its block.
 """
@@ -11,10 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from attnviz.attention import Mask
-from attnviz.export.code.cells import Cell, compare_places, literals, section
+from attnviz.export.code.cells import Cell, compare_places, literals, rotated_cells, section
 from attnviz.pretrained import BUILT_IN, PretrainedModel
+from attnviz.pretrained.model import HEAD_NORMS, BlockMaps, ModuleNames
+from attnviz.pretrained.rotary import Columns
 from attnviz.tokens import Tokens
-from attnviz.trace.model import Place
+from attnviz.trace.layer import LayerTrace
+from attnviz.trace.matrices import NORMED, ROTATED, operand
+from attnviz.trace.model import Description, Place
 from attnviz.trace.trace import Trace
 from attnviz.trace.walk import Walk
 
@@ -64,7 +69,7 @@ recorded = {{}}
 
 def record(module, args, kwargs):
     recorded["x"] = args[0] if args else kwargs["hidden_states"]
-    recorded["other"] = kwargs.get("key_value_states", kwargs.get("encoder_hidden_states"))
+    recorded["other"] = kwargs.get("key_value_states", kwargs.get("encoder_hidden_states")){tables}
 
 
 attention.register_forward_pre_hook(record, with_kwargs=True)
@@ -88,18 +93,34 @@ with torch.inference_mode():
 show("query", query[HEAD])
 show("key", key[HEAD])
 show("value", value[HEAD])
-scale = {scale!r}
+{tables}scale = {scale!r}
 mask = {mask}
 {output}\
 """
+TABLES = """
+    recorded["tables"] = kwargs["position_embeddings"]\
+"""
+COS_SIN = """\
+cos, sin = (table[0]{columns} for table in recorded["tables"])  # (T, {pairs}): of the angle of each position and pair
+"""
+COLUMNS: dict[Columns, str] = {"halves": "[:, :{pairs}]", "neighbours": "[:, ::2]", "once": ""}
+"""By the layout of the tables: the columns with the number of each pair, once"""
 SEPARATE = """\
     query = heads(attention.{0}(x))
     key = heads(attention.{1}(x_key))
     value = heads(attention.{2}(x_key))\
 """
-FUSED = "    query, key, value = (heads(part) for part in attention.c_attn(x).chunk(3, dim=-1))"
+FUSED = "    query, key, value = (heads(part) for part in attention.{name}(x).chunk(3, dim=-1))"
+FUSED_SHARED = """\
+    parts = attention.{name}(x).split([{queries}, {keys}, {keys}], dim=-1)
+    query, key, value = (heads(part) for part in parts)\
+"""
+FUSED_HEADS = """\
+    parts = attention.{name}(x).unflatten(-1, ({heads}, 3, D)).unbind(-2)  # (T, H, 3, D): query, key, value by head
+    query, key, value = (heads(part.flatten(1)) for part in parts)\
+"""
 CHECK_WEIGHTS = """\
-eager = torch.softmax(query @ key.transpose(-2, -1) * scale + (
+eager = torch.softmax({scores} + (
     0 if mask is None else torch.zeros(mask.shape).masked_fill(~mask, -math.inf)), dim=-1)
 torch.testing.assert_close(eager, result.{field}[{place}][0], rtol=1e-4, atol=1e-5)
 print("\\nThese weights equal those of transformers' eager attention.")\
@@ -112,16 +133,16 @@ from transformers.masking_utils import eager_mask
 calls = []
 
 
-def recorded(module, query, key, value, attention_mask, scaling=None, dropout=0.0, position_bias=None, **_):
+def recorded(module, query, key, value, attention_mask, scaling=None, dropout=0.0, position_bias=None, {more}**_):
     \"\"\"Explicit attention, (B, H, T, D) -> (B, T, H, D), that records its arguments.\"\"\"
     groups = query.shape[1] // key.shape[1]
     key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
     if position_bias is not None:
         attention_mask = position_bias if attention_mask is None else position_bias + attention_mask
     scaling = 1 / math.sqrt(query.shape[-1]) if scaling is None else scaling
-    calls.append((query[0], key[0], value[0], scaling, None if attention_mask is None else attention_mask[0]))
+{sinks}    calls.append((query[0], key[0], value[0], scaling, {recorded}))
     scores = query @ key.transpose(-2, -1) * scaling
-    weights = torch.softmax(scores if attention_mask is None else scores + attention_mask, dim=-1)
+{cap}{weights}
     return (weights @ value).transpose(1, 2).contiguous(), weights
 
 
@@ -139,7 +160,7 @@ torch.testing.assert_close(ours, theirs, rtol=1e-4, atol=1e-4)  # it is the mode
 
 [at] = [index for index, call in enumerate(calls) if isinstance(call, torch.Tensor)]
 x = calls[at][0]
-query, key, value, scale, mask = calls[at + 1]
+query, key, value, scale, mask{taken} = calls[at + 1]
 if mask is not None:  # transformers masks with the lowest float; replace it by −∞
     mask = mask.masked_fill(mask <= torch.finfo(mask.dtype).min / 2, -math.inf)
 show("embeddings", x)
@@ -147,6 +168,26 @@ show("query", query[HEAD])
 show("key", key[HEAD])
 show("value", value[HEAD])
 {output}\
+"""
+
+CAP = """\
+    if softcap is not None:
+        scores = softcap * torch.tanh(scores / softcap)
+"""
+"""The soft cap in `RECORD_ATTENTION`"""
+SINKS = """\
+    if sinks is None:  # a score for each head; −∞ where a layer has none
+        sinks = query.new_full((query.shape[1],), -math.inf) if s_aux is None else s_aux.detach()
+        sinks = sinks.reshape(1, -1, 1, 1)
+    sinks = sinks.expand(*query.shape[:-1], 1)  # (B, H, T, 1)
+"""
+"""The scores of the sinks in `RECORD_ATTENTION`"""
+WITHOUT_SINK = """\
+    weights = torch.softmax(scores if attention_mask is None else scores + attention_mask, dim=-1)\
+"""
+WITH_SINK = """\
+    masked = scores if attention_mask is None else scores + attention_mask
+    weights = torch.softmax(torch.cat((masked, sinks), dim=-1), dim=-1)[..., :-1]\
 """
 
 
@@ -165,24 +206,117 @@ def pretrained_inputs(
             f'dense = model.get_submodule("{names.output}")\nW_O = {weight}  # (H·D, C)\n'
             "b_O = None if dense.bias is None else dense.bias.detach()"
         )
-    if walk.layer.projections is None or not names.projections or mask is None:
-        record = RECORD_ATTENTION.format(path=names.attention, output=output)
-        return *first, *section("query, key and value: the arguments of this layer's attention", record)
+    if _is_recorded(walk, names):
+        record = RECORD_ATTENTION.format(path=names.attention, output=output, **_of_scores(model.description))
+        last = operand(walk.layer, "query"), operand(walk.layer, "key")
+        turned = "" if last == ("query", "key") else "\n{}, {} = query, key".format(*last)
+        return *first, *section("query, key and value: the arguments of this layer's attention", record + turned)
+    maps = _maps_at(model, place)
     heads = HEADS.format(
         width=walk.layer.head_size, heads=walk.layer.heads, scale=walk.layer.scale, mask=mask, output=output,
-        project=FUSED if len(names.projections) == 1 else SEPARATE.format(*names.projections),
+        project=_projecting(model, maps, names, walk.layer), tables=_tables(maps, walk.layer),
     )  # fmt: skip
     field = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
     check = CHECK_WEIGHTS.format(
         field=field[place.kind] if decoder_tokens else "attentions",
         # The layers with this attention, in the order in which transformers returns their weights.
         place=model.description.numbers[place.kind].index(place.layer),
+        scores=_before_mask(walk.layer),
     )
+    rotated, normed = rotated_cells(walk), _normed(model, walk.layer, names)
+    record = RECORD_INPUT.format(path=names.attention, tables=TABLES if rotated else "")
     return (
         *first,
-        *section("embeddings: the input of this layer", RECORD_INPUT.format(path=names.attention)),
-        *section("query, key, value: X · W + b, split into heads", heads, check),
+        *section("embeddings: the input of this layer", record),
+        *section("query, key, value: X · W + b, split into heads", heads),
+        *(section("normed: queries and keys all have the same size", normed) if normed else ()),
+        *rotated,
+        Cell("code", check),
     )
+
+
+def unknown_of(walk: Walk, names: ModuleNames) -> tuple[str, ...]:
+    """Return the names of matrices that the cells of `pretrained_inputs` lack, if they record what attention got.
+
+    They are X · W, and what follows from it before the scores.
+    """
+    if not _is_recorded(walk, names):
+        return ()
+    last = operand(walk.layer, "query"), operand(walk.layer, "key")
+    return tuple(name for name in ("query", "key", *NORMED, *ROTATED) if name not in last)
+
+
+def _is_recorded(walk: Walk, names: ModuleNames) -> bool:
+    """Whether the cells record what attention gets, instead of computing it from X."""
+    layer, is_fused = walk.layer, len(names.projections) == 1
+    is_known = layer.projections is not None and bool(names.projections)
+    is_plain = layer.sinks is None and not (is_fused and layer.norms)
+    return not is_known or not is_plain or _simple_mask(layer.mask, len(walk.query_labels)) is None
+
+
+def _before_mask(layer: LayerTrace) -> str:
+    """Return the expression for the scores to which the mask is added."""
+    scaled = f"{operand(layer, 'query')} @ {operand(layer, 'key')}.transpose(-2, -1) * scale"
+    return scaled if layer.cap is None else f"{layer.cap:g} * torch.tanh({scaled} / {layer.cap:g})"
+
+
+def _normed(model: PretrainedModel, layer: LayerTrace, names: ModuleNames) -> str:
+    """Return the code of the norms of queries and keys, by the modules of the attention; "" if it has none."""
+    if not layer.norms:
+        return ""
+    module = model.body.get_submodule(names.attention)
+    norms = next(pair for pair in HEAD_NORMS if all(hasattr(module, name) for name in pair))
+    split = "" if layer.norms["query"].is_joint else ".unflatten(-1, (-1, D))"
+    joined = "" if layer.norms["query"].is_joint else ".flatten(-2)"
+    lines = [
+        f"    normed_{name} = heads(attention.{norm}(attention.{projection}({x}){split}){joined})"
+        for name, norm, projection, x in zip(
+            ("query", "key"), norms, names.projections[:2], ("x", "x_key"), strict=True
+        )
+    ]
+    shown = ['show("normed_query", normed_query[HEAD])', 'show("normed_key", normed_key[HEAD])']
+    return "\n".join(("with torch.inference_mode():", *lines, *shown))
+
+
+def _maps_at(model: PretrainedModel, place: Place) -> BlockMaps:
+    """Return the maps of the attention at a place of a model."""
+    of_kind = [maps for maps in model.blocks if maps.kind == place.kind]
+    return of_kind[model.description.numbers[place.kind].index(place.layer)]
+
+
+def _projecting(model: PretrainedModel, maps: BlockMaps, names: ModuleNames, layer: LayerTrace) -> str:
+    """Return the code of X · W + b for queries, keys and values."""
+    if len(names.projections) > 1:
+        return SEPARATE.format(*names.projections)
+    (name,) = names.projections
+    if maps.fused == "heads":
+        return FUSED_HEADS.format(name=name, heads=layer.heads)
+    queries = layer.heads * layer.head_size
+    columns = int(getattr(model.body.get_submodule(f"{names.attention}.{name}"), "out_features", 3 * queries))
+    if columns == 3 * queries:
+        return FUSED.format(name=name)
+    return FUSED_SHARED.format(name=name, queries=queries, keys=(columns - queries) // 2)
+
+
+def _tables(maps: BlockMaps, layer: LayerTrace) -> str:
+    """Return the line that takes the cosines and sines of a rotation from what the layer received; "" without one."""
+    if maps.rotary is None or layer.rotation is None:
+        return ""
+    pairs = layer.rotation.width // 2
+    return COS_SIN.format(columns=COLUMNS[maps.rotary.columns].format(pairs=pairs), pairs=pairs)
+
+
+def _of_scores(model: Description) -> dict[str, str]:
+    """Return the parts of `RECORD_ATTENTION` that soft caps and sinks change, if some of a model's layers have them."""
+    has_cap, has_sink = any(model.steps_in.get("capped", {}).values()), model.has_sinks
+    return {
+        "more": ("softcap=None, " if has_cap else "") + ("s_aux=None, sinks=None, " if has_sink else ""),
+        "sinks": SINKS if has_sink else "",
+        "recorded": "None if attention_mask is None else attention_mask[0]" + (", sinks[0]" if has_sink else ""),
+        "taken": ", sinks" if has_sink else "",
+        "cap": CAP if has_cap else "",
+        "weights": WITH_SINK if has_sink else WITHOUT_SINK,
+    }
 
 
 def _load(model: PretrainedModel, tokens: Tokens, decoder_tokens: Tokens | None) -> str:

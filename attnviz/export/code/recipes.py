@@ -63,20 +63,22 @@ def _of_toy(shown: ShownHead, walk: Walk, resources: Resources) -> Cells:
         from attnviz.export.code.transformer import transformer_cells
 
         return transformer_cells(shown.trace(resources), config, walk.head, walk.link)
-    return code.cells(walk, toy_inputs(walk.query_tokens.ids, config), place="the toy block", needs="torch")
+    inputs = *toy_inputs(walk.query_tokens.ids, config), *code.rotated_cells(walk)
+    return code.cells(walk, inputs, place="the toy block", needs="torch")
 
 
 def _of_pretrained(shown: ShownHead, walk: Walk, resources: Resources) -> Cells:
-    from attnviz.export.code.pretrained import around_pretrained, pretrained_inputs
+    from attnviz.export.code.pretrained import around_pretrained, pretrained_inputs, unknown_of
 
     model, place, needs = cast(Any, shown.model), _place(shown), "torch and transformers"
     inputs = pretrained_inputs(model, shown.text, shown.pair, place, walk)
+    unknown = unknown_of(walk, model.module_names(place.layer, place.kind))
     if isinstance(shown, ShownPart):
-        attention = code.cells(walk, inputs, place=place.name, needs=needs, page="Transformer")
+        attention = code.cells(walk, inputs, place=place.name, needs=needs, page="Transformer", unknown=unknown)
         path = model.module_names(place.layer, place.kind).attention
         return *attention, *around_pretrained(walk, shown.trace(resources), path)
     where = f"{KIND_NAMES[shown.kind]} attention, layer {shown.layer}"
-    return code.cells(walk, inputs, place=where, needs=needs)
+    return code.cells(walk, inputs, place=where, needs=needs, unknown=unknown)
 
 
 def _of_trained(shown: ShownHead, walk: Walk, resources: Resources) -> Cells:

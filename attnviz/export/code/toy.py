@@ -72,9 +72,16 @@ COMPUTED_POSITIONS = {
 """By name: the code for the angles, with a gap for the number of positions, and the code for the embeddings"""
 POSITIONS = {
     "none": "# Positions are off: X is the token embeddings alone",
+    "rotary": "# Positions are rotary: nothing is added to X; queries and keys are turned",
     "random": f'x = x + draw_wide("position", 0, {MAX_TOKENS})[:T]',
     **{name: f"{angle.format('T')}\nx = x + {rows}" for name, (angle, rows) in COMPUTED_POSITIONS.items()},
 }
+TURNS = """\
+R = D - D % 2  # dimensions that are turned, in pairs of neighbours
+angle = torch.arange({})[:, None] / 10000 ** (torch.arange(0, R, 2) / R)  # (T, R/2): position times frequency
+cos, sin = angle.cos(), angle.sin()\
+"""
+"""The code of the tables of rotary positions, with a gap for the number of positions"""
 MAPS = {
     "identity": "query = key = value = x[None]  # nothing is learned: (1, T, C)",
     "linear": """\
@@ -125,6 +132,11 @@ def toy_inputs(ids: Sequence[int], config: ToyConfig) -> tuple[Cell, ...]:
         *(f'show("{name}", {name}[HEAD])' for name in ("query", "key", "value")),
         f"scale = {SCALES.get(config.scale) or repr(float(config.scale))}",
         f"mask = {_mask(config)}",
+        *(
+            []
+            if config.sink is None
+            else [f"sinks = torch.full((H, T, 1), {config.sink!r})  # the same score everywhere"]
+        ),
         (TALL_OUTPUT if config.width_per_head > MAX_WIDTH else OUTPUT) if config.projection else "W_O = None",
         OUTPUT_BIAS if config.projection and config.bias else "b_O = None",
     )
@@ -133,6 +145,7 @@ def toy_inputs(ids: Sequence[int], config: ToyConfig) -> tuple[Cell, ...]:
         *section("The weights, drawn from the seed", f"{settings}{_stds(config)}\n\n\n{SEEDED}\n\n\n{draw}"),
         *section("embeddings: a row of numbers for each token", "\n".join(embed)),
         *section("query, key, value", "\n".join(inputs)),
+        *(section("The angles of each position", TURNS.format("T")) if config.positions == "rotary" else ()),
     )
 
 
@@ -163,7 +176,11 @@ def _maps(config: ToyConfig) -> str:
 
 def _mask(config: ToyConfig) -> str:
     """Return the expression for the mask, (T, T) bool, True where a query may attend; "None" if it hides nothing."""
+    before, after = config.reach
     visible = "torch.ones(T, T, dtype=torch.bool)" + (".tril()" if config.causal else "")
+    if config.window is not None:
+        after_line = "" if config.causal else f".tril({after})"
+        visible += f"{after_line}.triu({-before})"
     if config.padding:
         return f"{visible} & (torch.arange(T) >= {config.padding})  # the first {config.padding} tokens are padding"
-    return visible if config.causal else "None"
+    return visible if config.causal or config.window is not None else "None"

@@ -7,12 +7,13 @@ layers and with what the page shows.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from textwrap import indent
 
 import torch
 from torch import Tensor
 
 from attnviz.export.code.cells import TOLERANCE, Cell, compare_places, literals, section
-from attnviz.export.code.toy import COMPUTED_POSITIONS, SEEDED
+from attnviz.export.code.toy import COMPUTED_POSITIONS, SEEDED, TURNS
 from attnviz.export.numbers import collect
 from attnviz.figures.style import ROWS_AND_COLUMNS
 from attnviz.steps import PARTS
@@ -32,7 +33,7 @@ Written by attnviz from a view of the page Transformer:
 {what}.
 
 {axes} Blocks and heads are counted from 0. It needs torch alone. The weights are drawn
-from a seed and have learned nothing. At the end it compares its numbers with those of torch's own layers, and with
+from a seed and have learned nothing. At the end it compares its numbers with those of torch's own {peer}, and with
 those that the page showed.\
 """
 BEGIN = """\
@@ -86,7 +87,10 @@ E = torch.cat(rows) / math.sqrt(C)  # (V, C)
 ADD = """\
     keep(place, "token_embeddings", tokens)
     return tokens + keep(place, "positions", positions(len(ids)))"""
-NO_POSITIONS = "    return tokens  # positions are off"
+NO_POSITIONS = {
+    "none": "    return tokens  # positions are off",
+    "rotary": "    return tokens  # positions are rotary: each self-attention turns its queries and keys",
+}
 RANDOM = f"""\
 def positions(n):
     \"\"\"One row for each position, (n, C), as a learned table is before training.\"\"\"
@@ -101,14 +105,14 @@ def positions(n):
     return {rows}
 
 
-''' for name, (angle, rows) in COMPUTED_POSITIONS.items()} | {"random": RANDOM, "none": ""}  # fmt: skip
+''' for name, (angle, rows) in COMPUTED_POSITIONS.items()} | {"random": RANDOM, "none": "", "rotary": ""}  # fmt: skip
 
 ATTENTION = """\
 def heads(x):
     return x.unflatten(-1, (H, D)).transpose(0, 1)  # (T, C) -> (T, H, D) -> (H, T, D)
 
 
-class Attention(nn.Module):
+{turn}class Attention(nn.Module):
     \"\"\"H heads side by side, and W_O. Queries come from x, keys and values from the context.\"\"\"
 
     def __init__(self):
@@ -117,18 +121,39 @@ class Attention(nn.Module):
 
     def forward(self, x, context, place, mask=None):
         query, key, value = heads(self.query(x)), heads(self.key(context)), heads(self.value(context))
-        scores = query @ key.transpose(-2, -1)  # (H, Tq, D) @ (H, D, Tk) -> (H, Tq, Tk)
+{keep}        scores = query @ key.transpose(-2, -1)  # (H, Tq, D) @ (H, D, Tk) -> (H, Tq, Tk)
         scaled = scores / math.sqrt(D)
         masked = scaled if mask is None else scaled.masked_fill(~mask, -math.inf)  # True: visible
         weights = torch.softmax(masked, dim=-1)  # each row sums to 1
         head_outputs = weights @ value  # (H, Tq, Tk) @ (H, Tk, D) -> (H, Tq, D)
         for name, matrix in (
-            ("query", query), ("key", key), ("value", value), ("scores", scores), ("scaled", scaled),
+{kept}("scores", scores), ("scaled", scaled),
             ("masked", masked), ("weights", weights), ("head_outputs", head_outputs),
         ):
             keep(place, name, matrix[HEAD])
         concat = keep(place, "concat", head_outputs.transpose(0, 1).flatten(1))  # (H, Tq, D) -> (Tq, H·D)
         return keep(place, "output", self.output(concat))\
+"""
+INDENT = " " * 12
+KEPT = """\
+            ("query", query), ("key", key), ("value", value), """
+TURN = f"""\
+def turned(x):
+    \"\"\"Turn each pair of neighbouring dimensions by the position times a frequency (Su et al. 2021).\"\"\"
+{indent(TURNS.format("x.shape[-2]"), "    ")}
+    a, b = x[..., 0:R:2], x[..., 1:R:2]  # the two dimensions of each pair
+    pairs = torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
+    return torch.cat((pairs, x[..., R:]), dim=-1)
+
+
+"""
+KEEP_BEFORE_TURNING = """\
+        for name, matrix in ("query", query), ("key", key), ("value", value):
+            keep(place, name, matrix[HEAD])
+        if x is context:  # in self-attention
+            query, key = turned(query), turned(key)
+            keep(place, "rotated_query", query[HEAD])
+            keep(place, "rotated_key", key[HEAD])
 """
 FEED_FORWARD = """\
 class FeedForward(nn.Module):
@@ -298,6 +323,14 @@ settings = dict(activation={activation}, norm_first={norm_first}, bias={bias}, b
 torch.testing.assert_close(hidden, theirs, rtol={tolerance}, atol={tolerance})
 print("The last hidden state is that of torch's own layers.")\
 """
+TORCH_ATTENTION = """\
+for place, kept in COMPUTED.items():  # torch's own layers have no rotary positions, so its attention is compared
+    query, key = (kept.get(f"rotated_{{name}}", kept[name]) for name in ("query", "key"))
+    visible = kept["masked"].isfinite()
+    theirs = nn.functional.scaled_dot_product_attention(query[None], key[None], kept["value"][None], visible[None])[0]
+    torch.testing.assert_close(kept["head_outputs"], theirs, rtol={tolerance}, atol={tolerance})
+print("The head outputs are those of torch's own attention.")\
+"""
 HIDDEN = "torch.ones(len(theirs), len(theirs), dtype=torch.bool).triu(1)"
 TORCH_ENCODER = """\
 theirs = COMPUTED["{stack} block 0"]["embeddings"]
@@ -327,9 +360,10 @@ def transformer_cells(trace: Trace, config: TransformerConfig, head: int, link: 
     places = [place.name for place in trace.places]
     draw = DRAW + (DRAW_BIAS if config.bias else "")
     architecture = config.architecture
+    peer = "attention" if config.rotated else "layers"
     run = f"{MAKE[architecture]}\n{draw}\n\n{RUN[architecture]}"
     return (
-        Cell("markdown", HEADING.format(axes=ROWS_AND_COLUMNS, what=MODELS[architecture])),
+        Cell("markdown", HEADING.format(axes=ROWS_AND_COLUMNS, what=MODELS[architecture], peer=peer)),
         Cell("code", _begin(trace, config, head, link)),
         *section("The weights come from the seed", SEEDED),
         *section("embeddings: a row of numbers for each token, and one for each position", _embeddings(config)),
@@ -359,7 +393,7 @@ def _has_two_depths(config: TransformerConfig) -> bool:
 
 def _embeddings(config: TransformerConfig) -> str:
     ids = "IDS + TARGET_IDS" if config.architecture == "both" else "IDS"
-    add = NO_POSITIONS if config.positions == "none" else ADD
+    add = NO_POSITIONS.get(config.positions, ADD)
     return EMBED.format(ids=ids, positions=POSITIONS[config.positions], add=add)
 
 
@@ -368,7 +402,13 @@ def _parts(config: TransformerConfig) -> Iterator[Cell]:
     stacks = ("encoder", "decoder") if config.architecture == "both" else (config.architecture,)
     forward = {"first": _linear(config, "C", "F"), "second": _linear(config, "F", "C")}
     layer = ENCODER_LAYER.format(said=SAID[config.norm], forward=ENCODER_FORWARD[config.norm])
-    attention = ATTENTION.format(linear=_linear(config, "C", "C"))
+    is_rotary = bool(config.rotated)
+    turning = {
+        "turn": TURN if is_rotary else "",
+        "keep": KEEP_BEFORE_TURNING if is_rotary else "",
+        "kept": INDENT if is_rotary else KEPT,
+    }
+    attention = ATTENTION.format(linear=_linear(config, "C", "C"), **turning)
     yield from section("Attention: scores, softmax, weighted values", attention)
     yield from section("Feed-forward", FEED_FORWARD.format(activation=ACTIVATIONS[config.activation], **forward))
     yield from section("LayerNorm", LAYER_NORM.format(**NORM_WEIGHTS[config.bias]))
@@ -413,7 +453,9 @@ def _linear(config: TransformerConfig, inputs: str, outputs: str) -> str:
 
 
 def _torch(config: TransformerConfig) -> str:
-    """Return the comparison with torch's own layers."""
+    """Return the comparison with torch's own layers, or with its attention if layers of this kind are not in torch."""
+    if config.rotated:
+        return TORCH_ATTENTION.format(tolerance=TOLERANCE)
     is_both = config.architecture == "both"
     norm = "theirs = nn.functional.layer_norm(theirs, (C,))\n" if config.norm == "pre" else ""
     first = "encoder" if is_both else config.architecture

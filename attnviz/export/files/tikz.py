@@ -33,7 +33,7 @@ _SIGNS = {
     "±": r"\ensuremath{\pm}", "²": r"\ensuremath{^2}", "½": r"\ensuremath{\frac{1}{2}}",
     "α": r"\ensuremath{\alpha}", "β": r"\ensuremath{\beta}", "γ": r"\ensuremath{\gamma}",
     "ε": r"\ensuremath{\varepsilon}", "μ": r"\ensuremath{\mu}", "π": r"\ensuremath{\pi}",
-    "σ": r"\ensuremath{\sigma}", "Φ": r"\ensuremath{\Phi}",
+    "σ": r"\ensuremath{\sigma}", "θ": r"\ensuremath{\theta}", "Φ": r"\ensuremath{\Phi}",
     "⟨": r"\ensuremath{\langle}", "⟩": r"\ensuremath{\rangle}", "°": r"\ensuremath{^\circ}",
     "ß": r"\ss{}", "æ": r"\ae{}",
     "Æ": r"\AE{}", "ø": r"\o{}", "Ø": r"\O{}", "œ": r"\oe{}", "Œ": r"\OE{}", "ł": r"\l{}", "Ł": r"\L{}", "ı": r"\i{}",

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from attnviz.attention import AttentionSteps, attend, causal_mask
+from attnviz.attention import AttentionSteps, Mask, attend, causal_mask
 from attnviz.formatting import number
 from attnviz.measures.changes import change_row, moments, norm_over_all
 from attnviz.reprs import ShortRepr
@@ -138,11 +138,15 @@ def attended(layer: LayerTrace, queries: Tensor, keys: Tensor, mask: Tensor | No
     """Attend with the projections of head 0 of a layer from queries, (Tq, C), to keys, (Tk, C).
 
     Raises:
-        NotKnownError: the projections are not known for this model.
+        NotKnownError: the projections are not known for this model, or its sinks depend on the query.
     """
     maps = known(layer.projections, "how it makes queries, keys and values")
-    inputs = {"query": queries, "key": keys, "value": keys}
-    return attend(*(maps[name].apply(x)[0] for name, x in inputs.items()), mask=mask, scale=layer.scale)
+    if layer.sinks is not None and layer.sinks.shape[1] > 1:
+        raise NotKnownError("This can't be shown with this model: the scores of its sink depend on the query.")
+    query, key = (operand[0] for operand in layer.operands_of(queries, keys, [0]).values())
+    sinks = None if layer.sinks is None else layer.sinks[0]
+    value = maps["value"].apply(keys)[0]
+    return attend(query, key, value, mask=mask, scale=layer.scale, cap=layer.cap, sinks=sinks)
 
 
 def leak(compute: Callable[[Tensor], Tensor], x: Tensor) -> Value:
@@ -195,10 +199,15 @@ def fill(case: Case) -> MistakeEffect:
     t = len(head.scaled)
     visible = causal_mask(t).clone()
     visible[:, 0] = False  # the first token is padding
-    right = attend(head.query, head.key, head.value, mask=visible, scale=head.scale)
-    filled = head.scores.masked_fill(~visible, FILL) * head.scale
-    wrong = torch.softmax(filled, dim=-1)
-    bare = torch.softmax(right.masked[:1], dim=-1)
+
+    def masked(mask: Mask) -> AttentionSteps:
+        operands = head.query, head.key, head.value
+        return attend(*operands, mask=mask, scale=head.scale, cap=head.cap, sinks=head.sinks)
+
+    right, filled = masked(Mask.recognise(visible)), masked(Mask("other", visible, FILL, "scores"))
+    wrong = filled.weights
+    first_row = right.masked[:1] if head.sinks is None else torch.cat((right.masked[:1], head.sinks[:1]), dim=-1)
+    bare = torch.softmax(first_row, dim=-1)[:, :t]
     seeing = (wrong[1:] - right.weights[1:]).abs().max().item() if t > 1 else "no such row"
     return MistakeEffect(
         case.picture("weights", wrong),
@@ -207,7 +216,7 @@ def fill(case: Case) -> MistakeEffect:
             Effect("row 0, which sees nothing, sums to", wrong[0].sum().item(), right.weights[0].sum().item()),
             Effect("its weight on the tokens after it", wrong[0, 1:].sum().item(), right.weights[0, 1:].sum().item()),
             Effect("largest difference in all other rows", seeing, 0),
-            Effect("a hidden cell before the softmax", filled[0, 0].item(), "−∞"),
+            Effect("a hidden cell before the softmax", filled.masked[0, 0].item(), "−∞"),
             Effect(
                 "cells that are NaN after torch's softmax of row 0",
                 *(int(weights.isnan().sum()) for weights in (wrong[0], bare)),
@@ -215,7 +224,19 @@ def fill(case: Case) -> MistakeEffect:
         ),
         signed=False,
         where=f"{case.where} · head 0",
+        note=_note_of_fill(head),
     )
+
+
+def _note_of_fill(head: AttentionSteps) -> str:
+    """Say what a soft cap, or a sink, changes about hidden cells that are filled with a number before the scaling."""
+    notes = []
+    if head.cap is not None:
+        capped = number(-head.cap)
+        notes.append(f"This model's soft cap makes {capped} of the number: a hidden cell may keep a weight in any row.")
+    if head.sinks is not None:
+        notes.append("This model's sink takes part in each row: so no row is NaN, and row 0 need not sum to 1.")
+    return " ".join(notes)
 
 
 def cross(case: Case) -> MistakeEffect:
@@ -390,6 +411,9 @@ def norm(case: Case) -> MistakeEffect:
 def width(case: Case) -> MistakeEffect:
     """Split the width into a number of heads that does not divide it."""
     layer = case.attention
+    if layer.sinks is not None and not bool((layer.sinks == layer.sinks[:1, :1]).all()):
+        raise NotKnownError("Each head of this model has a sink of its own, and other heads would have none.")
+    sinks = None if layer.sinks is None else layer.sinks[:1, :1]
     joined = {name: _joined(getattr(layer, name)) for name in ("query", "key", "value")}  # (T, H·D) each
     t, c = joined["query"].shape
     counts = (*range(layer.heads + 1, c), *range(2, layer.heads))
@@ -403,7 +427,7 @@ def width(case: Case) -> MistakeEffect:
         return cut.transpose(0, 1)  # (T, H', D') -> (H', T, D')
 
     # Keys and values are as wide as queries: where a group of heads shares them, they were repeated.
-    output = attend(*(split(x) for x in joined.values()), mask=layer.mask).concat  # (T, H'·D')
+    output = attend(*(split(x) for x in joined.values()), mask=layer.mask, cap=layer.cap, sinks=sinks).concat
     wrong = torch.cat([output, torch.full((t, c - heads * size), torch.nan)], dim=-1)
     full, uneven, even = EXAMPLE
     return MistakeEffect(

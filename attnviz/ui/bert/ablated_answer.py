@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from attnviz.bert.ablation import answer_of
-from attnviz.bert.blank import MASK, label_for
+from attnviz.bert.blank import label_for
 from attnviz.formatting import fine_percent
-from attnviz.ui.bert.blank import own_head
+from attnviz.pretrained.described import MASK, head_note
 from attnviz.ui.messages import plain
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def show_answer(ablation: Ablation, effects: Effects | None) -> None:
         rows = [(f"layer {place // heads} · head {place % heads}", signed(float(flat[place]))) for place in order]
         st.markdown(f"The heads on which the share of “{plain(str(first))}” depends most, each switched off alone:")
         st.table(pd.DataFrame(rows, columns=["head", "change of its share"]).set_index("head"))
-    st.caption(own_head())
+    st.caption(plain(head_note()))
 
 
 def signed(change: float) -> str:

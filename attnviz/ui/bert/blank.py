@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from attnviz.bert.blank import (
-    MASK,
     Blanks,
     Lack,
     completed,
@@ -22,11 +21,11 @@ from attnviz.bert.blank import (
     masks_in,
     read,
 )
-from attnviz.bert.head_card import read_card
 from attnviz.export.code.bert.uses import blank_script
 from attnviz.formatting import number
 from attnviz.links.bert import MAX_KEPT
 from attnviz.pretrained import BUILT_IN, PretrainedModel
+from attnviz.pretrained.described import MASK
 from attnviz.pretrained.names import shown
 from attnviz.settings import settings
 from attnviz.tokens import Tokens
@@ -54,8 +53,9 @@ WHY: dict[Lack, str] = {
     "mask": "It has a language head, but its tokenizer has no mask token.",
 }
 NEEDED = """
-**What is needed:** a BERT with its masked-language head, such as `bert-base-uncased` or `roberta-base`. It is not
-shipped with attnviz: its file has 440 MB or more, five times that of the built-in model. {how}
+**What is needed:** a model with a masked-language head. The built-in model has one, trained by attnviz, which is
+seldom right. A BERT that came with its head, such as `bert-base-uncased` or `roberta-base`, guesses better, and is not
+shipped: its file has 440 MB or more, five times that of the built-in model. {how}
 """
 HUB = (
     "Choose or type its name under **Model** in **Settings**; it is fetched from the Hugging Face hub once, and then "
@@ -67,9 +67,10 @@ FOLDER = (
 )
 LISTED = "Choose it under **Model** in **Settings**."
 REFUSED = (
-    "This server offers no other model. On a machine of your own attnviz takes any: see *Model* in *Settings* there."
+    "This server offers no model but the built-in one. On a machine of your own attnviz takes any: see *Model* in "
+    "*Settings* there."
 )
-WORKS = "It needs a model with a masked-language head. These work without one:"
+WORKS = "That needs a model with a masked-language head, which the built-in one has. What works now:"
 
 
 def masked_positions(model: PretrainedModel, tokens: Tokens) -> tuple[int, ...]:
@@ -118,23 +119,13 @@ def show() -> None:
         return
     st.html(_completed_html(completed(model, blanks)))
     _show_likely(model, blanks)
-    if model.name == BUILT_IN:
-        st.caption(own_head())
+    if model.description.head_note:
+        st.caption(plain(model.description.head_note))
     notice(
         "The model reads the words on both sides of a mask. Each mask is filled by itself, while the others stay "
         "masked: two likely tokens need not fit together."
     )
     in_torch()
-
-
-def own_head() -> str:
-    """Say where the built-in model's head comes from and how often it is right."""
-    words = read_card().seeds[0].words
-    return (
-        "MiniLM was trained to compare sentences, and its publisher gives it no head that names tokens. This one was "
-        "trained by attnviz on the frozen model, and knows little: of hidden words in sentences that it has not seen, "
-        f"{words.top_1:.0%} are its first guess and {words.top_5:.0%} among its first five."
-    )
 
 
 def _completed_html(pieces: Sequence[tuple[str, bool]]) -> str:
@@ -180,9 +171,13 @@ def _title(model: PretrainedModel, blanks: Blanks, index: int, place: int) -> st
 
 
 def show_needed(model: PretrainedModel, lack: Lack) -> None:
-    """Say why the model can't fill blanks and how to open one that can; link to parts that work without one."""
+    """Say why the model can't fill blanks and how to open one that can; link to what works now."""
     st.markdown(f"**{plain(shown(model.name.strip()))} fills no blank.** {WORKS}")
     text = {} if state.is_default("text") else {"text": state.get("text")}
+    page_link(
+        "bert", "Fill the blank with the built-in model", {"bert_part": "blank", **text},
+        icon=":material/arrow_forward:",
+    )  # fmt: skip
     page_link(
         "bert", "Embeddings and back: which tokens have vectors near a token's", {"bert_part": "back", **text},
         icon=":material/arrow_forward:",

@@ -311,9 +311,10 @@ def _favoured_notice(setup: RoundTripSetup, favoured: TokenExtremes) -> str:
         if not favoured.differ:
             return f"{adds} It is {value(float(favoured.largest[0]))} for every token, so it favours none."
         best, least = (label_in(setup, int(ids[0])) for ids in (favoured.most, favoured.least))
+        lowest = f"“{least}”" if favoured.tied == 1 else f"{favoured.tied:,} tokens, “{least}” among them, equally"
         return (
             f"{adds} Before any text is read, with zeros in the place of x, the logits are b, and “{best}” is favoured "
-            f"most, “{least}” least. The way there and back above leaves b out."
+            f"most, {lowest} least. The way there and back above leaves b out."
         )
     vocabulary = len(setup.table.weight)
     even = f"With zeros in the place of x every token has a probability of 1 in {vocabulary:,}."

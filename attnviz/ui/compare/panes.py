@@ -58,6 +58,8 @@ _REPLACED_BY_PRESET = "preset"
 """The reason under which settings of A are replaced"""
 MOST_SHOWN = 400
 """The most characters of a text shown above the picture."""
+CAPPED = "capped"
+"""The quantity that only models with a soft cap have"""
 _PAIR, _PRESET = "compare_pair", "compare_preset"
 
 
@@ -223,9 +225,24 @@ def _texts() -> None:
     st.pills("Or take a pair", range(len(MINIMAL_PAIRS)), format_func=_words_of, key=_PAIR, on_change=_take_pair)
 
 
+def _quantities() -> list[str]:
+    """Return the quantities to choose from: one that only some models have, if A or B is known to have it."""
+    is_capped = state.get("quantity") == CAPPED or any(map(_is_capped, (A, B)))
+    return [name for name in KEYS["quantity"].titles if name != CAPPED or is_capped]
+
+
+def _is_capped(pane: Pane) -> bool:
+    """Whether a pane's model is open, and caps its scores."""
+    names = SOURCES[pane.get("source")].names
+    if names is not None and RESOURCES.is_slow(names.own(pane.get("model"))):
+        return False
+    description = open_model(SOURCES[pane.get("source")], pane.get).description
+    return any(description.steps_in.get(CAPPED, {}).values())
+
+
 def shared() -> DeltaGenerator:
     """Show the settings that both panes share; return a container for the switch that depends on the picture."""
-    state.choice("quantity", st.segmented_control, "Quantity", required=True, width="stretch")
+    state.choice("quantity", st.segmented_control, "Quantity", _quantities(), required=True, width="stretch")
     darkening = st.container()
     keys = {key for pane in (A, B) for key in SOURCES[pane.get("source")].keys}
     with st.expander("More of both"):

@@ -28,6 +28,7 @@ from attnviz.pretrained import ModelError
 from attnviz.runtime.arrays import NotOfferedError, array_store
 from attnviz.sources.models import source_of
 from attnviz.sources.shown import ShownHead
+from attnviz.steps.inputs import shared_keys_in
 from attnviz.tokens import NoTokensError
 from attnviz.trace.model import Kind
 from attnviz.trace.trace import Trace
@@ -93,6 +94,9 @@ CAUTION = "A weight says where a head looks, not why: see *With care*, below."
 ROWS = r"""Each measure is the mean, over all queries $i$ that see a key, of one number from the query's row of
 weights $\alpha_{i1}, \dots, \alpha_{iT}$. $S$ are the keys that a measure names. The last column is
 the value of uniform attention over the visible keys."""
+ROWS_WITH_SINK = r"""Here a sink takes a share of each row, so the $\alpha_{ij}$ of a row sum to less than 1. For
+the entropy and the mean distance, each row is divided by its sum first: they are about how a query shares out what it
+gives to keys. The other measures use the $\alpha_{ij}$ as they are."""
 LABELS = f"""A head is **named** after what gets at least {MIN_SHARE:.0%} of its weight, where that is at least
 {MIN_TIMES_UNIFORM:g} times what uniform attention would give it. It is *diagonal* where only the previous, the same and
 the next token together come to that, and it *looks everywhere* where its entropy is at least
@@ -156,7 +160,9 @@ def show_heads(here: ShownHead) -> None:
         if corpora and not state.get("lecture"):
             heads_state.choose_corpus(corpora)
         if file is None or not is_over_corpus:
-            _say_what_labels_are(here, file, survey)
+            numbers = trace.numbers_of(kind)
+            shared = shared_keys_in(dict(zip(numbers, trace.layers[kind], strict=True)))
+            _say_what_labels_are(here, file, survey, shared)
         _way_to_steps(here)
     if file is not None and is_over_corpus:
         from attnviz.ui.heads.corpus import show_corpus  # reading statistics takes a second the first time
@@ -174,17 +180,17 @@ def show_heads(here: ShownHead) -> None:
 
         show_table(survey)
     elif more == "measures":
-        show_measures(survey)
+        show_measures(survey, has_sinks=any(layer.sinks is not None for layer in trace.layers[kind]))
     elif more == "care":
         st.markdown(CARE)
 
 
-def _say_what_labels_are(here: ShownHead, file: Path | None, survey: Survey) -> None:
-    """Show the caution, and on which share of a corpus the labels of the current head hold."""
+def _say_what_labels_are(here: ShownHead, file: Path | None, survey: Survey, shared: str) -> None:
+    """Show the caution, on which share of a corpus the labels of the current head hold, and which heads share keys."""
     layer, head = heads_state.current()
     said = heads_state.corpus_shares_of_labels(here, file, survey, layer, head) if head != ROLLOUT else ""
     with st.container(key="heads_caution", width="content"):
-        st.caption(f"{CAUTION}  \n{said}" if said else CAUTION)
+        st.caption("  \n".join(filter(None, (CAUTION, said, shared))))
 
 
 def _way_to_steps(here: ShownHead) -> None:
@@ -200,9 +206,9 @@ def _way_to_steps(here: ShownHead) -> None:
     )
 
 
-def show_measures(survey: Survey) -> None:
+def show_measures(survey: Survey, *, has_sinks: bool) -> None:
     """Explain how each number is computed."""
-    st.markdown(ROWS)
+    st.markdown(f"{ROWS} {ROWS_WITH_SINK}" if has_sinks else ROWS)
     st.markdown(_measures_table(survey.measures, survey.uniform.tolist()))
     for text in (LABELS, ROLLOUT_TEXT, NORMS, EXACT):
         st.markdown(text)

@@ -7,6 +7,7 @@ positions, order, another word, padding, dropout, and mistakes.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from attnviz.measures.changes import Stack
     from attnviz.sources.shown import ShownPart
     from attnviz.tokens import Tokens
+    from attnviz.toy.stacks import Encoder, Seq2Seq
     from attnviz.trace.layer import Block
 
 _STACK = "check_stack"
@@ -45,6 +47,8 @@ FORMULAS = {
 }
 LENS_ROWS = 48
 """The most rows of the table of all rows through the lens"""
+ROTARY = "Nothing is added to the embeddings: each attention turns its queries and keys by their position."
+"""What is said of a model whose positions are rotary"""
 CAUSAL = "The causal mask hides the change from them."
 NOT_CAUSAL = "Every token looks at all others, so rows before the change depend on it too."
 NO_PADDING = "The check is for the toy and for the built-in model, whose embeddings of padding are known here."
@@ -216,6 +220,8 @@ def show_lens(here: ShownPart) -> None:
             heatmap(shares, labels, lens.parts, palette(), across="", signed=False, limit=1.0, texts=names),
             "check_lens_rows",
         )
+    if here.model.description.head_note:
+        st.caption(plain(here.model.description.head_note))
     st.caption(
         "Raw: the head was trained for the last state alone, and earlier ones may lie in another basis (nostalgebraist "
         "2020, “interpreting GPT: the logit lens”). "
@@ -229,7 +235,9 @@ def show_positions(here: ShownPart) -> None:
 
     trace = here.trace(RESOURCES)
     position = trace.embedding_parts.get("position")
-    if position is None:
+    if position is None and any(here.model.description.steps_in.get("rotated", {}).values()):
+        st.info(ROTARY)
+    elif position is None:
         st.info("This model has no positions." if not here.source.has_names else "Its positions are not known apart.")
     else:
         colours, labels = palette(), numbered(trace.tokens.labels)
@@ -257,19 +265,21 @@ def _show_order(here: ShownPart) -> None:
     from attnviz.figures.plots import lines
     from attnviz.measures.changes import order_matters
     from attnviz.toy.config import TransformerConfig
-    from attnviz.toy.stacks import Encoder
     from attnviz.toy.transformer import shared_stack
 
     trace = here.trace(RESOURCES)
-    stack = shared_stack(TransformerConfig.of(state.get))
-    encoder = stack if isinstance(stack, Encoder) else stack.encoder
+    config = TransformerConfig.of(state.get)
+    unturned = replace(config, positions="none") if config.positions == "rotary" else config
+    encoder, plain_encoder = (_encoder(shared_stack(settings)) for settings in (config, unturned))
     x, position = trace.embedding_parts["token"], trace.embedding_parts.get("position")
     order = list(range(len(x)))[::-1]
     with torch.inference_mode():
-        without = order_matters(encoder, x, torch.zeros_like(x), order)
+        nothing = torch.zeros_like(x)
+        without = order_matters(plain_encoder, x, nothing, order)
         series = {"without positions": without.tolist()}
-        if position is not None:
-            series["with positions"] = order_matters(encoder, x, position, order).tolist()
+        if config.positions != "none":
+            added = nothing if position is None else position
+            series["with positions"] = order_matters(encoder, x, added, order).tolist()
     causal = " The causal mask alone makes the order matter." if encoder.causal else ""
     st.markdown(
         f"**The words in the opposite order.** How far does the output of each word move? Without positions by at most "
@@ -277,6 +287,13 @@ def _show_order(here: ShownPart) -> None:
     )
     labels = numbered(trace.tokens.labels)
     plot(lines(series, labels, palette(), title="largest change", across="token"), "check_order")
+
+
+def _encoder(stack: Encoder | Seq2Seq) -> Encoder:
+    """Return the encoder of a model with both stacks, or the only stack."""
+    from attnviz.toy.stacks import Encoder
+
+    return stack if isinstance(stack, Encoder) else stack.encoder
 
 
 def show_change(here: ShownPart) -> None:
@@ -362,7 +379,6 @@ def show_padding(here: ShownPart) -> None:
 def _toy(here: ShownPart, count: int) -> tuple[Stack, Tensor, Tensor]:
     """Return the toy's stack that reads the text, and the input vectors of the text and of the padding."""
     from attnviz.toy.config import MAX_TEXT_TOKENS, TransformerConfig
-    from attnviz.toy.stacks import Encoder
     from attnviz.toy.transformer import Transformer, shared_stack
     from attnviz.toy.weights import sum_of
 
@@ -372,7 +388,7 @@ def _toy(here: ShownPart, count: int) -> tuple[Stack, Tensor, Tensor]:
     stack = shared_stack(config)
     model = Transformer(config, known, stack)
     x = sum_of(model.embed([known.index(id_) for id_ in (*ids, *[NO_ID] * count)])).detach()
-    return stack if isinstance(stack, Encoder) else stack.encoder, x[: len(ids)], x[len(ids) :]
+    return _encoder(stack), x[: len(ids)], x[len(ids) :]
 
 
 def _pretrained(here: ShownPart, count: int) -> tuple[Stack, Tensor, Tensor] | None:

@@ -168,6 +168,8 @@ def show_overview(here: ShownPart) -> None:
     st.html(style("overview"))
     st.html(html(overview(here, trace, link)))
     notice("Embeddings and the last layer treat each token by itself: only attention carries anything between tokens.")
+    if here.model.description.head_note and not state.get("lecture"):  # the figure fills the hall's screen
+        st.caption(plain(here.model.description.head_note))
 
 
 PART_NAMES = {"feed_forward": "feed-forward"}

@@ -30,7 +30,7 @@ from attnviz.ui import controls, shell, state
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import DESCRIBED, SavedView, view_of
 from attnviz.ui.tokens.choices import char_vocab
-from attnviz.ui.walk import Checks, mount_walk, offer_documents
+from attnviz.ui.walk import Checks, check_step, mount_walk, offer_documents
 
 CHECKS = Checks(
     "transformer",
@@ -55,7 +55,10 @@ PURPOSES = {
 NORMS_HELP = (
     """*post*: after each sum, as in the paper and BERT. *pre*: before attention and feed-forward, as in GPT-2."""
 )
-POSITIONS = {"sinusoidal": "sin, cos", "lab": "sin, cos of a lab", "random": "learned (random)", "none": "none"}
+POSITIONS = {
+    "sinusoidal": "sin, cos", "lab": "sin, cos of a lab", "random": "learned (random)", "rotary": "rotary",
+    "none": "none",
+}  # fmt: skip
 STEP = 8
 """The step of the width in its slider"""
 HIDDEN_HELP = "Numbers of a token between the two maps of a feed-forward. It is 4 · C until you choose another."
@@ -115,6 +118,8 @@ def model_controls(source: Source, name: str | None) -> None:
         for what in ("attention_residual", "logits"):
             if what in reasons:
                 st.caption(plain(reasons[what]))
+        if described.head_note:
+            st.caption(plain(described.head_note))
 
 
 def _put_own(name: str, key: str, default: int) -> None:
@@ -163,7 +168,8 @@ def show_transformer(here: ShownPart) -> None:
         if tokens is not None:
             shell.token_notes(tokens)
     state.keep_pin(queries.labels, keys.labels)
-    _check_step(here)
+    name = here.place.name
+    check_step("part", names_at(here.model.description, here.place), f"{name[0].upper()}{name[1:]}", here.place.kind)
     view = SavedView(view_of(here), char_vocab(here.text), PAGE.name)
     mount_walk(
         PAGE,
@@ -172,21 +178,14 @@ def show_transformer(here: ShownPart) -> None:
         source=here.source.key,
         values={name: state.get(key) for name, key in KEYS.items()} | {"layer": here.layer, "head": here.head},
         layers=here.layers,
-        model=diagram(here, model_tokens, "" if here.source.has_names else state.get("positions")),
+        model=diagram(here, model_tokens, "" if here.source.has_names else _added_positions()),
     )
 
 
-def _check_step(here: ShownPart) -> None:
-    """If the current attention does not have the view's step, go to the nearest earlier step, with a note."""
-    available, requested = names_at(here.model.description, here.place), state.get("part")
-    if requested in available:
-        return
-    order = list(PARTS)
-    nearest = max((name for name in available if order.index(name) < order.index(requested)), key=order.index)
-    place, kind = here.place.name[0].upper() + here.place.name[1:], here.place.kind
-    missing, shown = (PARTS[name].title_of(kind) for name in (requested, nearest))
-    state.note(f"{place} has no step “{missing}” in this model: the nearest before it, “{shown}”, is shown.")
-    state.put("part", nearest)
+def _added_positions() -> str:
+    """Return the kind of positions that the toy adds to its embeddings; "" if it turns queries and keys instead."""
+    positions: str = state.get("positions")
+    return "" if positions == "rotary" else positions
 
 
 def diagram(here: ShownPart, tokens: tuple[Tokens, Tokens | None], positions: str) -> dict[str, Any]:
@@ -222,7 +221,7 @@ def diagram(here: ShownPart, tokens: tuple[Tokens, Tokens | None], positions: st
         ],
         "norm_first": bool(description.norm_first),
         "width": description.width,
-        "vocabulary": (description.outputs or len(ids)) if description.shows_logits else None,
+        "vocabulary": (description.outputs or description.vocabulary or len(ids)) if description.shows_logits else None,
         "tokens": labels,
         "positions": positions,
         "final_norm": description.final_norm,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -38,6 +39,9 @@ class Operands:
     size: int = 8
     seed: int = 0
     mask: str = "none"
+    cap: float | None = None
+    sink: float | None = None
+    """The score of the sink of head 0; that of head n is n more"""
 
     def drawn(self, stream: int, *shape: int) -> np.ndarray:
         """Draw float32 numbers that depend on the seed and the stream's number only."""
@@ -102,13 +106,22 @@ def oracle(given: Operands) -> dict[str, np.ndarray]:
     query, key, value = (torch.from_numpy(x).double() for x in (given.query, given.key, given.value))
     scores = query @ key.T
     scaled = scores / given.size**0.5
-    masked, hidden = scaled + torch.from_numpy(given.added), torch.from_numpy(given.added).isneginf()
+
+    def under_cap(x: torch.Tensor) -> torch.Tensor:
+        return x if given.cap is None else given.cap * torch.tanh(x / given.cap)
+
+    capped = under_cap(scaled)
+    masked, hidden = capped + torch.from_numpy(given.added), torch.from_numpy(given.added).isneginf()
     if given.mask == "-1e10":
-        masked = scaled.masked_fill(hidden, -1e10)
+        masked = capped.masked_fill(hidden, -1e10)
     if given.mask == "-1e10 before":
-        masked = scores.masked_fill(hidden, -1e10) / given.size**0.5
-    weights = torch.softmax(masked, -1).nan_to_num(0.0)
-    steps = {"scores": scores, "scaled": scaled, "masked": masked, "weights": weights, "head_outputs": weights @ value}
+        masked = under_cap(scores.masked_fill(hidden, -1e10) / given.size**0.5)
+    sinks = torch.full((given.tokens, 1), -math.inf if given.sink is None else given.sink + given.seed).double()
+    weights, sink = torch.softmax(torch.cat([masked, sinks], -1), -1).nan_to_num(0.0).split([given.tokens, 1], -1)
+    steps = {
+        "scores": scores, "scaled": scaled, "capped": capped, "masked": masked, "weights": weights, "sink": sink,
+        "head_outputs": weights @ value,
+    }  # fmt: skip
     return {name: step.numpy() for name, step in steps.items()}
 
 
@@ -135,5 +148,6 @@ def layer_of(given: Operands, heads: int) -> LayerTrace:
     }
     return LayerTrace(
         stacked("query"), stacked("key"), stacked("value"), float(given.size**-0.5),
-        given.shown_mask, x, x, projections,
+        given.shown_mask, x, x, projections, cap=given.cap,
+        sinks=None if given.sink is None else torch.arange(heads).float()[:, None, None] + given.sink,
     )  # fmt: skip

@@ -212,15 +212,37 @@ def test_the_command_writes_a_head_and_its_card(
     monkeypatch.setattr("attnviz.bert.search.built_in", lambda: Sentences(("The cat sat on the mat.",), 0, "one"))
     text, out = tmp_path / "text.txt", tmp_path / "head.safetensors"
     text.write_text(TEXT)
-    arguments = ["train", "blanks", "--text", str(text), "--steps", "4", "--out", str(out), "--quiet"]
+    other = tmp_path / "other.txt"
+    other.write_text("A sentence of another text is long enough. And it has a second one.")
+    arguments = [
+        "train",
+        "--text",
+        str(text),
+        "--text",
+        str(other),
+        "blanks",
+        "--steps",
+        "4",
+        "--out",
+        str(out),
+        "--quiet",
+    ]
     assert main(arguments) == 0
     card = Card.from_json(json.loads(out.with_suffix(".json").read_text()))
     assert (card.corpora[0].name, card.corpora[0].sentences) == ("text.txt", 24)
-    assert card.command == "python -m attnviz train blanks --text text.txt --steps 4"
+    assert card.command == "python -m attnviz train blanks --text text.txt --text other.txt --steps 4"
     assert (len(card.seeds), card.project_sentences.tokens) == (2, 6)
     assert HeadWeights.from_bytes(out.read_bytes()).bias.shape == (30522,)
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["head.json", "head.safetensors", "text.txt"]
+    assert sorted(file.name for file in tmp_path.iterdir()) == [
+        "head.json",
+        "head.safetensors",
+        "other.txt",
+        "text.txt",
+    ]
     assert main(arguments) == 1  # the file exists
     assert main(["train", "blanks", "--out", str(tmp_path / "b")]) == 2
-    assert main([*arguments[:2], "--text", str(tmp_path / "none.txt"), "--out", str(tmp_path / "c")]) == 1
+    assert main(["train", "blanks", "--text", str(tmp_path / "none.txt"), "--out", str(tmp_path / "c")]) == 1
     assert "blanks learns from texts" in capsys.readouterr().err
+    text.write_text("Responsibilities everywhere. Understanding governments.")
+    assert main(["train", "blanks", "--text", str(text), "--out", str(tmp_path / "d"), "--quiet"]) == 2
+    assert "no sentence of 6 to 100 tokens" in capsys.readouterr().err

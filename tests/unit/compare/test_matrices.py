@@ -68,7 +68,7 @@ def test_the_difference_is_a_minus_b_of_the_very_steps(quantity: str) -> None:
 
 def test_the_links_quantities_are_those_that_can_be_compared() -> None:
     assert [KEYS["quantity"].read(quantity) for quantity in QUANTITIES] == list(QUANTITIES)
-    with pytest.raises(ValueError, match=r"^tokens is not one of scores, scaled, masked, weights$"):
+    with pytest.raises(ValueError, match=r"^tokens is not one of scores, scaled, capped, masked, weights$"):
         compared(head(0), head(1), "tokens")
 
 
@@ -158,6 +158,24 @@ def test_weights_with_the_same_keys_have_a_divergence_a_row() -> None:
     np.testing.assert_array_equal(
         found.divergence, jensen_shannon(a.weights.double().numpy(), b.weights.double().numpy())
     )
+
+
+def test_the_share_of_a_sink_counts_as_one_more_key() -> None:
+    a = head(0)
+    b = attend(a.query, a.key, a.value, sinks=torch.full((1, 1), 2.0))
+    found = compared(a, b).divergence
+    assert found is not None
+    p, q = torch.cat([a.weights, torch.zeros(5, 1)], -1).double(), torch.cat([b.weights, b.sink], -1).double()
+    np.testing.assert_allclose(found, jensenshannon(p, q, base=2, axis=1) ** 2, rtol=1e-5)
+    both = divergences({0: a.weights.numpy(), 1: b.weights.numpy()}, 0)
+    assert both.bits_at(1) == pytest.approx(found.mean(), rel=1e-5)
+
+
+def test_a_cap_makes_a_quantity_of_its_own_and_without_one_it_is_the_scaled_score() -> None:
+    a = head(0)
+    b = attend(a.query, a.key, a.value, cap=0.5)
+    np.testing.assert_array_equal(compared(a, b, "capped").b, (0.5 * torch.tanh(b.scaled / 0.5)).numpy())
+    np.testing.assert_array_equal(compared(a, b, "capped").a, a.scaled.numpy())
 
 
 def test_rows_without_weights_have_no_divergence() -> None:

@@ -25,7 +25,7 @@ from attnviz.links.link import KEYS, SHARED_KEYS
 from attnviz.links.pages import PAGES
 from attnviz.links.values import Heads, Integer, Key, Number, OneOf, Switch
 from attnviz.measures import summary, thumbnails
-from attnviz.steps import attention, picture
+from attnviz.steps import PARTS, attention, picture
 from attnviz.ui.tokens import chips
 
 FILE = SOURCES / "core" / "constants.ts"
@@ -119,6 +119,9 @@ def constants() -> dict[str, tuple[str, Any]]:
             "A head looks everywhere from this share of the entropy of uniform attention on.", summary.MIN_BROAD_ENTROPY
         ),
         "DOCUMENT_VERSION": ("The only one that is read.", VERSION),
+        "STEP_ORDER": (
+            "All steps of walks, in order. What a layer lacks is replaced by the nearest step before it.", list(PARTS)
+        ),
         "ROLLOUT": ("The head that stands for the rollout up to a layer.", values.ROLLOUT),
         "MOST_HEADS": ("Heads that are shown together.", values.MAX_CHOSEN),
         "SHARED_KEYS": ("The keys of links that all pages share.", list(SHARED_KEYS)),

@@ -6,7 +6,7 @@ import json
 import re
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -26,11 +26,11 @@ from attnviz.document import (
     read,
     write,
 )
-from attnviz.document.files import MAX_BYTES
+from attnviz.document.files import MAX_BYTES, read_header, write_header
 from attnviz.document.value import ARRAYS
 from attnviz.measures.thumbnails import hidden_thumbnail, thumbnails
 from attnviz.pretrained import load
-from attnviz.steps import ATTENTION
+from attnviz.steps import ATTENTION, WALK
 from attnviz.steps.picture import AXES, MatrixProduct, MorphSource, Operation, OperationKind, PanelSpec, Picture
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
@@ -45,8 +45,10 @@ TOYS = {
     "causal toy": ToyConfig(causal=True, positions="none", projection=False),
     "identity": ToyConfig(qkv="identity"),
     "position mixing": ToyConfig(qkv="positions", head_size=16),
+    "rotary toy": ToyConfig(positions="rotary", head_size=7),
 }
 FAMILIES = {"gpt2": "decoder", "t5": "decoder", "bart": "cross", "llama": "decoder"}
+ROTARY = ("rotary toy", "llama")
 
 
 @pytest.fixture(scope="module")
@@ -96,8 +98,9 @@ def test_the_arrays_give_the_heads_numbers(walks: dict[str, Walk], name: str) ->
     document = read(write(document_of(walk)))
     header = document.header
     mask = of(document, "mask") if "mask" in bases(document) else None
+    operands = ("rotated_query", "rotated_key") if "rotated_query" in bases(document) else ("query", "key")
     expected = F.scaled_dot_product_attention(
-        *(of(document, key)[None] for key in ("query", "key", "value")),
+        *(of(document, key)[None] for key in (*operands, "value")),
         attn_mask=mask, is_causal=header.mask == "causal", scale=header.scale,
     )[0]  # fmt: skip
     torch.testing.assert_close(expected, walk.layer.head(walk.head).head_outputs, rtol=1e-5, atol=1e-6)
@@ -144,15 +147,45 @@ def grid(step: StepText) -> list[list[str | None]]:
 
 def test_steps_show_what_the_head_has(walks: dict[str, Walk]) -> None:
     steps = {name: {step.name: step for step in document_of(walk).header.steps} for name, walk in walks.items()}
-    assert all(list(steps[name]) == ["tokens", *ATTENTION] for name in ALL)
+    assert all(list(steps[name]) == ["tokens", *ATTENTION] for name in ALL if name not in ROTARY)
+    assert all(list(steps[name]) == [step for step in WALK if step not in ("normed", "capped")] for name in ROTARY)
     weights = steps["minilm"]["weights"]
     assert (weights.title, weights.code) == ("Weights", "weights = torch.softmax(masked, dim=-1)")
     assert grid(weights) == [["masked", "weights", "row_sum"]]
     assert grid(steps["minilm"]["output"]) == [[None, "W_output"], ["concat", "output"]]
     assert grid(steps["position mixing"]["qkv"])[1] == ["U_query", "query"]
-    assert "rotary positions" in steps["llama"]["qkv"].missing  # so its projections are not shown
-    assert grid(steps["llama"]["qkv"]) == [["query", "key", "value"]]
+    turned = [["query", "query_angles", "rotated_query"], ["key", "key_angles", "rotated_key"]]
+    for name in ROTARY:
+        assert not steps[name]["qkv"].missing and grid(steps[name]["qkv"]) == grid(steps["minilm"]["qkv"])
+        assert grid(steps[name]["rotated"]) == turned
+        assert grid(steps[name]["scores"]) == [[None, "key_t"], ["rotated_query", "scores"]]
     assert steps["minilm"]["tokens"].picture is None
+
+
+def test_only_a_soft_cap_and_a_sink_are_written(walks: dict[str, Walk]) -> None:
+    plain = document_of(walks["toy"])
+    assert plain.header.cap is None and "sinks" not in bases(plain)
+    assert b'\\"cap\\"' not in write(plain)
+    walk = run_block((4, 8, 15, 16), ToyConfig(cap=2.5, sink=-0.5, heads=3), "abcd").walk(0, 1)
+    made = document_of_layer(walk)
+    again = read(write(made))
+    assert again.header == made.header
+    assert (again.header.cap, sorted(name for name in again.arrays if name.startswith("sinks"))) == (
+        2.5, ["sinks/0", "sinks/1", "sinks/2"],
+    )  # fmt: skip
+    np.testing.assert_array_equal(again.arrays["sinks/1"], np.full((4, 1), -0.5, np.float32))
+    assert [step.name for step in again.header.steps][4:7] == ["scaled", "capped", "masked"]
+    with pytest.raises(DocumentError, match="cap is not above 0"):
+        Document(replace(again.header, cap=0.0), again.arrays)
+
+
+@pytest.mark.parametrize("value", ["50", [1], True, 10**400, {}])
+@pytest.mark.parametrize("name", ["cap", "scale", "mask_value"])
+def test_a_header_whose_numbers_are_none_is_rejected(walks: dict[str, Walk], name: str, value: Any) -> None:
+    header = json.loads(write_header(document_of(walks["toy"]).header))
+    read_header(json.dumps({**header, name: 2}))
+    with pytest.raises(DocumentError, match="header is not as version"):
+        read_header(json.dumps({**header, name: value}))
 
 
 def test_a_document_does_not_change(walks: dict[str, Walk]) -> None:

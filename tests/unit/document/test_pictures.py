@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
+import transformers as tf
 from torch import Tensor
 
 from attnviz.annotated_text import Mark, marks_of
@@ -30,7 +31,7 @@ from attnviz.trace.walk import Walk
 from tests.loaded import built_in_model
 from tests.pictures import Matrices, board_picture, board_picture_of
 from tests.toy import run_block, tokens_of
-from tests.unit.families import save
+from tests.unit.families import BERT, save, save_model
 
 TOYS = {
     "default": ToyConfig(),
@@ -40,8 +41,17 @@ TOYS = {
     "no output projection": ToyConfig(scale="sqrt_c", projection=False, positions="random"),
     "identity": ToyConfig(qkv="identity"),
     "position mixing": ToyConfig(qkv="positions", causal=True, heads=3),
+    "rotary": ToyConfig(positions="rotary", heads=3),
+    "rotary, odd width": ToyConfig(positions="rotary", head_size=5, causal=True),
 }
 FAMILIES = {"gpt2": "decoder", "t5": "decoder", "bart": "cross", "llama": "decoder", "opt": "decoder"}
+
+NORMED = {
+    "qwen3": lambda: tf.Qwen3Model(tf.Qwen3Config(**BERT, num_key_value_heads=2, head_dim=8)),
+    "olmo2": lambda: tf.Olmo2Model(tf.Olmo2Config(**BERT, num_key_value_heads=2)),
+    "cohere": lambda: tf.CohereModel(tf.CohereConfig(**BERT, num_key_value_heads=2, use_qk_norm=True)),
+}
+"""Their queries and keys have norms: of each head, of all heads together, and LayerNorms"""
 
 
 def toy(config: ToyConfig = TOYS["default"], tokens: int = 5) -> Walk:
@@ -79,6 +89,9 @@ def walks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Walk]:
     found |= {name: averages(tokens) for name, tokens in AVERAGES.items()}
     found |= {name: block(*of) for name, of in BLOCKS.items()}
     found["minilm"] = built_in_model().trace("The cat sat on the mat.", "Did it?").walk(3, 5)
+    for name, make in NORMED.items():
+        model = load(str(save_model(make(), tmp_path_factory.mktemp(name), name)))
+        found[name] = model.trace("the cat sat on the mat").walk(1, 2)
     for name, kind in FAMILIES.items():
         model = load(str(save(name, tmp_path_factory.mktemp(name))))
         found[name] = model.trace("the cat sat on the mat", "the dog" if name in ("t5", "bart") else None).walk(
@@ -109,7 +122,7 @@ def averages(tokens: int) -> Walk:
 
 AVERAGES = {"averages": 5, "averages of one token": 1, "averages of 64 tokens": 64}
 """How many tokens they have"""
-ALL = (*TOYS, *masks(), "one token", "12 tokens", "no X", "minilm", *AVERAGES, *BLOCKS, *FAMILIES)
+ALL = (*TOYS, *masks(), "one token", "12 tokens", "no X", "minilm", *AVERAGES, *BLOCKS, *FAMILIES, *NORMED)
 
 
 def plain(header: dict[str, Any]) -> dict[str, Any]:

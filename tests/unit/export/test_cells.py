@@ -4,27 +4,34 @@ from __future__ import annotations
 
 import ast
 import io
+from collections.abc import Callable
 from contextlib import redirect_stdout
+from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
 import torch
+import transformers as tf
 from torch.nn.functional import scaled_dot_product_attention
 
 from attnviz.attention import Mask
-from attnviz.export.code.cells import Cell, cells, literals, notebook, script
+from attnviz.export.code.cells import Cell, cells, literals, notebook, rotated_cells, script
+from attnviz.export.code.pretrained import pretrained_inputs, unknown_of
 from attnviz.export.code.recipes import about_code, walk_cells
 from attnviz.export.code.toy import toy_inputs
 from attnviz.links.link import read_link
+from attnviz.pretrained import load
 from attnviz.sources.models import DirectResources
 from attnviz.sources.shown import shown
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import trace_toy
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.layer import LayerTrace
+from attnviz.trace.model import Place
 from attnviz.trace.walk import Walk
 from tests.toy import tokens_of
+from tests.unit.families import BERT, save_model
 
 SEEN = torch.tensor([[True, False, False], [True, True, False], [False, False, False]])
 
@@ -74,19 +81,62 @@ def test_the_code_computes_what_torch_computes_under_every_mask(
     [ToyConfig(padding=2, causal=True), ToyConfig(padding=1, scale="sqrt_c", mask_value="-1e10"),
      ToyConfig(bias=True, std_q=2.0), ToyConfig(bias=True, std_q=2.0, std_k=0.5, std_v=0.1, scale="off"),
      ToyConfig(projection=False, bias=True), ToyConfig(qkv="positions", std_q=2.0, positions="random"),
-     ToyConfig(qkv="identity", positions="none", embedding="uniform", std_q=2.0), ToyConfig(width=8, positions="lab")],
+     ToyConfig(qkv="identity", positions="none", embedding="uniform", std_q=2.0), ToyConfig(width=8, positions="lab"),
+     ToyConfig(window=2, causal=True), ToyConfig(window=3), ToyConfig(window=3, causal=True, padding=2),
+     ToyConfig(cap=0.5), ToyConfig(sink=-0.25), ToyConfig(cap=1.5, sink=2.0, causal=True, padding=2),
+     ToyConfig(cap=1.5, causal=True, padding=1, mask_value="-1e10_before"),
+     ToyConfig(cap=1.5, padding=1, mask_value="-1e10"),
+     ToyConfig(positions="rotary", cap=1.5, sink=0.5, window=3, causal=True),
+     ToyConfig(positions="rotary", cap=1.5, bias=True), ToyConfig(cap=0.1, scale="1000"),
+     ToyConfig(cap=0.1, scale="1000", sink=0.5, causal=True)],
 )  # fmt: skip
 def test_the_code_of_the_toy_draws_its_weights_and_names_nothing_that_it_does_not_use(config: ToyConfig) -> None:
     tokens = WordTokenizer().tokenize("the cat sat on the mat")
     walk = trace_toy(tokens, config).walk(0, 0)
-    text = script(cells(walk, toy_inputs(tokens.ids, config), place="a test", needs="torch"))
+    inputs = (*toy_inputs(tokens.ids, config), *rotated_cells(walk))
+    text = script(cells(walk, inputs, place="a test", needs="torch"))
     namespace: dict[str, Any] = {}
     with redirect_stdout(io.StringIO()) as printed:
         exec(text, namespace)
     assert "matrices are those that the page showed" in printed.getvalue()
-    torch.testing.assert_close(namespace["query"], walk.layer.query)
+    torch.testing.assert_close(namespace["query"], walk.layer.projected("query"))
+    assert ("tanh" in text, "sink" in text) == (config.cap is not None, config.sink is not None)
     assert ("STD" in text) == (config.qkv == "linear" and config.std_q is not None)
     assert ("b_O = None" in text) == (not config.bias or not config.projection)
+
+
+GEMMA = {**BERT, "num_key_value_heads": 2, "head_dim": 8}
+WITH_CAP_OR_SINK: dict[str, Callable[[], Any]] = {
+    "gemma2": lambda: tf.Gemma2Model(tf.Gemma2Config(**GEMMA, attn_logit_softcapping=2.0)),
+    "gpt_oss": lambda: tf.GptOssModel(
+        tf.GptOssConfig(**GEMMA, num_local_experts=2, num_experts_per_tok=1, sliding_window=3)
+    ),
+    # sinks in layers with a window only
+    "mimo": lambda: tf.MiMoV2FlashModel(
+        tf.MiMoV2FlashConfig(
+            **GEMMA, v_head_dim=8, moe_layer_freq=[0, 0], layer_types=["full_attention", "sliding_attention"],
+            sliding_window=3,
+        )
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WITH_CAP_OR_SINK)
+def test_the_code_of_a_model_with_a_soft_cap_or_sinks_computes_them(name: str, tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    model = load(str(save_model(WITH_CAP_OR_SINK[name](), tmp_path, name)))
+    for layer in (0, 1):
+        walk = model.trace("the cat sat on the mat").walk(layer, 2, "decoder")
+        inputs = pretrained_inputs(model, "the cat sat on the mat", None, Place("decoder", layer), walk)
+        namespace: dict[str, Any] = {}
+        with redirect_stdout(io.StringIO()) as printed:
+            unknown = unknown_of(walk, model.module_names(layer, "decoder"))
+            exec(script(cells(walk, inputs, place="a test", needs="torch", unknown=unknown)), namespace)
+        assert "matrices are those that the page showed" in printed.getvalue()
+        assert ("capped" in namespace) == (walk.layer.cap is not None)
+        assert ("sink" in namespace) == (walk.layer.sinks is not None)
+    has = {"gemma2": (2.0, False), "gpt_oss": (None, True), "mimo": (None, True)}
+    assert (walk.layer.cap, walk.layer.sinks is not None) == has[name]
 
 
 def test_the_heading_says_which_attention_it_is_and_what_its_code_needs() -> None:

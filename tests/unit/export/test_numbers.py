@@ -37,6 +37,7 @@ from attnviz.toy.config import ToyConfig, TransformerConfig
 from attnviz.toy.transformer import trace_transformer
 from attnviz.trace import vocabulary
 from attnviz.trace.layer import LayerTrace
+from attnviz.trace.matrices import ROTATED, heads_matrix
 from attnviz.trace.model import Place
 from attnviz.trace.walk import Walk
 from attnviz.ui import caches
@@ -52,6 +53,7 @@ import numpy as np
 for file in sys.argv[1:]:
     found = runpy.run_path(file)
     names = ("query", "key", "value", "scores", "scaled", "masked", "weights", "head_outputs", "concat")
+    names = (*names, *(name for name in ("rotated_query", "rotated_key") if name in found))
     np.savez(file + ".npz", **{name: found[name].numpy() for name in names}, text=found.get("TEXT", ""))
 """
 
@@ -62,7 +64,8 @@ Cells = tuple[code.Cell, ...]
 def toy(config: ToyConfig, text: str = HOSTILE) -> tuple[Walk, Cells]:
     tokens = WordTokenizer().tokenize(text)
     trace = trace_toy(tokens, config)
-    return trace.walk(0, trace.layer(0).heads - 1), toy_inputs(tokens.ids, config)
+    walk = trace.walk(0, trace.layer(0).heads - 1)
+    return walk, (*toy_inputs(tokens.ids, config), *code.rotated_cells(walk))
 
 
 def of_model(name: str, text: str, pair: str | None, kind: str, layer: int, head: int) -> tuple[Walk, Cells]:
@@ -97,6 +100,25 @@ def test_every_matrix_comes_back_from_the_npz_and_from_the_tables_bit_for_bit() 
             assert [row[0].replace(";'=", ";=") for row in rows[1:]] == [
                 f"[{i}] {token}" for i, token in enumerate(walk.query_labels)
             ]
+
+
+def test_a_soft_cap_and_a_sink_are_tables_of_their_own() -> None:
+    walk, _ = toy(ToyConfig(heads=2, cap=0.5, sink=1.0))
+    steps = walk.layer.all_heads()
+    with np.load(io.BytesIO(numbers.npz(walk, [0, 1])), allow_pickle=False) as found:
+        np.testing.assert_array_equal(found["capped"], steps.capped.numpy())
+        np.testing.assert_array_equal(found["sink"], steps.sink)
+        np.testing.assert_array_equal(found["sinks"], np.ones((2, len(walk.query_labels), 1)))
+        np.testing.assert_allclose(found["weights"].sum(-1, keepdims=True) + found["sink"], 1, rtol=1e-6)
+        names = list(found)
+        assert names.index("scaled") < names.index("capped") < names.index("masked") < names.index("sink")
+    archive = zipfile.ZipFile(io.BytesIO(numbers.csv_zip(walk, [1])))
+    rows = list(csv.reader(io.StringIO(archive.read("sink.csv").decode("utf-8-sig"))))
+    assert rows[0][1:] == ["number 0"]
+    np.testing.assert_array_equal(np.array([row[1] for row in rows[1:]], np.float32), steps.sink[1, :, 0].numpy())
+    plain, _ = toy(ToyConfig())
+    with np.load(io.BytesIO(numbers.npz(plain, [0])), allow_pickle=False) as found:
+        assert not {"capped", "sink", "sinks"} & set(found)
 
 
 def test_tables_of_cross_attention_name_the_encoders_tokens_and_hold_its_biases(tmp_path: Path) -> None:
@@ -209,6 +231,7 @@ def test_the_scripts_print_the_same_numbers_where_attnviz_is_not(tmp_path: Path)
             )
         ),
         "one of three": toy(ToyConfig(std_k=3.0, bias=True, embedding="uniform", positions="random", heads=3)),
+        "rotary": toy(ToyConfig(positions="rotary", head_size=5, causal=True)),
         "widest": toy(ToyConfig(width=300, positions="random", bias=True, heads=2, head_size=64)),
         "widest, mixing": toy(ToyConfig(width=512, qkv="positions", std_q=2.0, heads=2)),
         "widest, plain": toy(ToyConfig(width=129, qkv="identity", embedding="uniform", positions="lab")),
@@ -244,11 +267,14 @@ def test_the_scripts_print_the_same_numbers_where_attnviz_is_not(tmp_path: Path)
         layer = walk.layer
         with np.load(f"{file}.npz") as found:
             ours = layer.all_heads()
-            for name in ("query", "key", "value", "scores", "scaled", "masked", "weights", "head_outputs"):
-                np.testing.assert_allclose(
-                    found[name], getattr(ours, name), rtol=1e-4, atol=1e-5, err_msg=f"{file} {name}"
-                )
-            query, key, value = (torch.from_numpy(found[name])[None] for name in ("query", "key", "value"))
+            steps = ("value", "scores", "scaled", "masked", "weights", "head_outputs")
+            expected = {name: getattr(ours, name) for name in steps}
+            operands = ("query", "key") if layer.rotation is None else ROTATED
+            expected |= dict(zip(operands, (ours.query, ours.key), strict=True))
+            expected |= {name: heads_matrix(layer, name) for name in ("query", "key")}
+            for name, matrix in expected.items():
+                np.testing.assert_allclose(found[name], matrix, rtol=1e-4, atol=1e-5, err_msg=f"{file} {name}")
+            query, key, value = (torch.from_numpy(found[name])[None] for name in (*operands, "value"))
             mask = layer.mask.cells
             if not layer.mask.is_infinite and mask is not None:
                 mask = torch.zeros(mask.shape).masked_fill(~mask, layer.mask.hidden_value(layer.scale))

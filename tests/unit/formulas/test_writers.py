@@ -35,7 +35,7 @@ from attnviz.formulas.tree import (
 )
 from attnviz.formulas.tree import Text as Words
 from attnviz.measures.summary import choose_measures
-from attnviz.steps import ATTENTION, TOKENS
+from attnviz.steps import ATTENTION, TOKENS, WALK
 from attnviz.steps.averages import WAYS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
@@ -48,6 +48,7 @@ FORMULAS: dict[str, Expression] = {
     "tokens": TOKEN,
     **{name: way.formula(CAUSAL) for name, way in WAYS.items()},
     **{f"{step}, {of}": ATTENTION[step].formula(walk_toy(CONFIGS[of])) for step in ATTENTION for of in CONFIGS},
+    "rotated": WALK["rotated"].formula(walk_toy(CONFIGS["rotary"])),
     **COMPARED,
     **{measure.name: measure.formula for measure in MEASURES},
 }
@@ -64,7 +65,7 @@ def read_latex(text: str) -> Counter[str]:
     """Count the letters and signs of a formula in LaTeX."""
     signs = {
         r"\top": "⊤", r"\le": "≤", r"\in": "∈", r"\rightarrow": "→", r"\sum": "∑", r"\sqrt": "√",
-        r"\lvert": "|", r"\rvert": "|", r"\log": "log", r"\alpha": "α",
+        r"\lvert": "|", r"\rvert": "|", r"\log": "log", r"\alpha": "α", r"\theta": "θ",
     }  # fmt: skip
     text = re.sub(r"\\color\{#\w+\}|\\[,;!]", "", text).replace("-", "−")
     return letters(re.sub(r"\\[A-Za-z]+", lambda command: signs.get(command[0], ""), text))

@@ -34,6 +34,7 @@ from tests.toy import run_block
 from tests.unit.lessons.bert import bert
 from tests.unit.lessons.claims import claims
 from tests.unit.lessons.explanation import explanation
+from tests.unit.lessons.today import today
 from tests.unit.lessons.trainings import forming, ladder, written
 
 TIRED, WIDE = MINIMAL_PAIRS[0].a, MINIMAL_PAIRS[0].b
@@ -242,7 +243,7 @@ def whole(architecture: Any) -> Trace:
 FACTS = {
     "attention": attention, "heads": heads, "why": why, "transformer": transformer, "mistakes": mistakes,
     "forming": forming, "ladder": ladder, "explanation": explanation, "bert": bert,
-    "claims": claims,
+    "today": today, "claims": claims,
 }  # fmt: skip
 
 

@@ -12,7 +12,7 @@ from attnviz.links import link, values
 from attnviz.links.link import KEYS, read_link, write_link
 from attnviz.links.values import BadValueError, Key, OneOf, titled
 from attnviz.settings import PUBLIC, Settings
-from attnviz.steps import PARTS, STEPS
+from attnviz.steps import PARTS, WALK
 from tests.unit.links import table
 from tests.unit.links.views import DEFAULTS, VALUES, WORDS
 
@@ -27,7 +27,7 @@ GOOD = [
     ("layer", "5", 5),
     ("layer", "007", 7),
     ("head", "11", 11),
-    *(("step", step, step) for step in STEPS),
+    *(("step", step, step) for step in WALK),
     ("q", "0", 0),
     ("k", "511", 511),
     ("tokenizer", "bert", "bert"),
@@ -182,7 +182,7 @@ RANGES = {
     **dict.fromkeys(("layer", "head", "q", "k", "block", "lm_block", "hit", "blank_at"), (0, 100_000)),
     "heads": (1, 8), "head_size": (2, 64), "padding": (0, 512), "model_width": (8, 512), "seed": (0, 999_999),
     "depth": (1, 12), "decoder_depth": (1, 12), "width": (8, 128), "feed_forward": (1, 512), "block_size": (1, 64),
-    "strongest": (0, 1000), "pads": (1, 16), "draw": (0, 999), "scene": (1, 100),
+    "strongest": (0, 1000), "pads": (1, 16), "window": (1, 512), "draw": (0, 999), "scene": (1, 100),
     "train_block": (1, 128), "text_from": (0, 5_242_880), "text_to": (0, 5_242_880), "steps": (1, 100_000),
     "batch": (1, 4096), "warm_up": (0, 100_000), "train_layers": (0, 12), "train_heads": (1, 8),
     "train_width": (8, 128), "snapshot": (0, 100_000), "length": (1, 300), "top_k": (0, 10_000), "drawn": (0, 299),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -24,6 +26,7 @@ from attnviz.trace.trace import Trace
 from tests.loaded import built_in_model
 from tests.unit.toy.transformers import copy_attention
 
+H = TransformerConfig().heads
 TEXT, TARGET = DEFAULT_TEXT, "das Tier war zu müde"
 SETTINGS = [
     TransformerConfig("encoder"),
@@ -123,6 +126,60 @@ def test_a_large_number_does_not_hide_a_whole_row(case: Case) -> None:
     assert effect(found, "after it") == (pytest.approx((t - 1) / t), 0)
     assert effect(found, "other rows")[0] == pytest.approx((wrong["weights"] - right["weights"])[1:].abs().max().item())
     assert effect(found, "hidden cell") == (pytest.approx(-1e10 / layer.head_size**0.5), "−∞")
+
+
+def with_extras(**extras: Any) -> tuple[Case, LayerTrace]:
+    """The toy decoder's first layer with a soft cap, or with sinks."""
+    whole = trace(SETTINGS[1])
+    block, *others = whole.blocks["decoder"]
+    layer = replace(block.attention, **extras)
+    return Case(replace(whole, blocks={"decoder": (replace(block, attention=layer), *others)})), layer
+
+
+@pytest.mark.parametrize("sink", [None, 0.5])
+@pytest.mark.parametrize("cap", [None, 1.0])
+def test_a_soft_cap_and_a_sink_are_in_the_wrong_numbers_and_in_the_right_ones(
+    cap: float | None, sink: float | None
+) -> None:
+    case, layer = with_extras(cap=cap, sinks=None if sink is None else torch.full((H, 1, 1), sink))
+    found, t = find("fill", case), layer.query.shape[1]
+    hidden = ~causal_mask(t)
+    hidden[:, 0] = True
+
+    def weights(scaled: Tensor, mask: Tensor | None = None) -> Tensor:
+        capped = scaled if cap is None else cap * torch.tanh(scaled / cap)
+        exponentials = (capped if mask is None else capped.masked_fill(mask, -inf)).exp()
+        shares: Tensor = exponentials / (exponentials.sum(-1, keepdim=True) + (0 if sink is None else math.exp(sink)))
+        return shares
+
+    s = layer.query[0] @ layer.key[0].T
+    right = weights(s * layer.scale, mask=hidden)
+    # exp(−1e10 · scale) is 0, so without a cap a row that is wholly hidden is uniform, or the sink's
+    close(found.wrong.values, weights(s.masked_fill(hidden, -1e10) * layer.scale).nan_to_num(1 / t))
+    close(found.right.values, right.masked_fill(hidden, torch.nan))
+    assert effect(found, "NaN") == (0, t if sink is None else 0)
+    assert ("soft cap" in found.note, "sink" in found.note) == (cap is not None, sink is not None)
+    width = find("width", case)
+    heads = next(count for count in range(2, 48) if width.wrong.title.startswith(f"{count} heads"))
+    query, key, value = (
+        getattr(layer, name).transpose(0, 1).flatten(1).unfold(1, c // heads, c // heads)[:, :heads].transpose(0, 1)
+        for name in ("query", "key", "value")
+        for c in [layer.heads * layer.head_size]
+    )
+    size = query.shape[-1]
+    expected = weights(query @ key.transpose(1, 2) / size**0.5, ~causal_mask(t)) @ value
+    close(width.wrong.values[:, : heads * size], expected.transpose(0, 1).flatten(1))
+
+
+def test_sinks_that_other_queries_or_heads_would_not_have_are_named() -> None:
+    case, layer = with_extras(sinks=torch.arange(float(H))[:, None, None])
+    with pytest.raises(NotKnownError, match="a sink of its own"):
+        find("width", case)
+    assert find("mask", case).effects
+    case, _ = with_extras(sinks=torch.zeros(H, layer.query.shape[1], 1))
+    with pytest.raises(NotKnownError, match="depend on the query"):
+        find("mask", case)
+    assert find("fill", case).effects
 
 
 def test_cross_attention_with_its_arguments_swapped_is_torchs_so_called() -> None:

@@ -252,3 +252,25 @@ def test_weights_by_chunk_are_the_layers(masked: str, tokens_: int) -> None:
     ((heads, some),) = weights_by_chunk(layer, [7, 2])
     assert heads == [7, 2]
     np.testing.assert_allclose(some.numpy(), layer.attentions()[[7, 2]].numpy(), atol=1e-6)
+
+
+def test_with_a_sink_the_spread_is_that_between_the_keys_and_shares_are_of_all() -> None:
+    """A sink that takes three quarters of each row leaves entropy and distance as they are."""
+    keys = tokens("the cat sat on a mat.")
+    measures = choose_measures(len(keys), keys, same_text=True, causal=False)
+    weights = torch.softmax(torch.randn(3, len(keys), len(keys), generator=torch.Generator().manual_seed(1)), -1)
+    plain, halved = measure_head(weights, measures), measure_head(weights * 0.25, measures)
+    for n, one in enumerate(measures):
+        factor = 1 if one.name in ("entropy", "distance") else 0.25
+        torch.testing.assert_close(halved[:, n], factor * plain[:, n])
+
+
+def test_each_head_of_a_layer_with_a_cap_and_sinks_has_its_own_weights() -> None:
+    made = torch.Generator().manual_seed(2)
+    query, key, value = (torch.randn(3, 4, 8, generator=made) for _ in range(3))
+    layer = LayerTrace(query, key, value, 1.0, cap=1.5, sinks=torch.tensor([0.0, 1.0, 2.0])[:, None, None])
+    (chunk,) = weights_by_chunk(layer, [2, 0])
+    assert chunk[0] == [2, 0]
+    for head, weights in zip(*chunk, strict=True):
+        torch.testing.assert_close(weights, layer.head(head).weights)
+        torch.testing.assert_close(weights, layer.attentions()[head])

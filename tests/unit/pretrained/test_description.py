@@ -83,7 +83,8 @@ def test_both_ways_to_run_the_built_in_model_describe_it_alike() -> None:
 
 def test_a_model_says_what_it_can_not_show(tmp_path: Path) -> None:
     missing = {
-        "bert": {"logits"}, "llama": {"logits", "projections"}, "t5": {"logits", "attention_residual"},
+        "bert": {"logits"}, "llama": {"logits"}, "t5": {"logits", "attention_residual"},
+        "opt": {"logits", "projections", "attention_residual"},
     }  # fmt: skip
     for family, quantities in missing.items():
         unavailable = load(str(save(family, tmp_path / family))).description.unavailable

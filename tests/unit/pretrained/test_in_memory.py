@@ -183,7 +183,7 @@ def test_a_hook_that_changes_the_pass_changes_the_trace() -> None:
 
 
 def test_a_family_that_is_not_known_gives_what_it_can_with_the_reason() -> None:
-    model = made("LlamaForCausalLM")
+    model = made("opt")  # its queries are scaled before the attention
     layer = attnviz.trace_model(model, tokenizer_of(model), TEXT).layer(0)
     assert layer.projections is None
     assert "between the projection and the attention" in layer.unavailable["projections"]

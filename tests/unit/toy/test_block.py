@@ -18,7 +18,7 @@ from torch.nn import functional as F
 from attnviz.attention import attend
 from attnviz.links.link import read_link
 from attnviz.tokens import NoTokensError, WordTokenizer
-from attnviz.toy.block import SeededAttention, Toy, ToyBlock, average_past, walk_to_attention
+from attnviz.toy.block import SeededAttention, Toy, ToyBlock, average_past, mask_of, walk_to_attention
 from attnviz.toy.config import MAX_MODEL_WIDTH, MAX_TOKENS, MAX_WIDTH, WIDTH, Embedding, MaskValue, Positions, ToyConfig
 from attnviz.toy.weights import SeededWeights, embed_positions, embed_tokens
 from tests.toy import run_block
@@ -477,16 +477,36 @@ def test_the_parameters_are_those_of_torchs_attention(bias: bool) -> None:
     assert counted == {"projections": sum(one.numel() for one in theirs.parameters()) - output, "output": output}
 
 
+@pytest.mark.parametrize(
+    ("config", "kind", "window"),
+    [
+        (ToyConfig(window=3, causal=True), "window", (2, 0)), (ToyConfig(window=1, causal=True), "window", (0, 0)),
+        (ToyConfig(window=3), "window", (1, 1)), (ToyConfig(window=4), "window", (2, 2)),
+        (ToyConfig(window=6, causal=True), "causal", None), (ToyConfig(window=5, causal=True), "window", (4, 0)),
+        (ToyConfig(window=10), "none", None), (ToyConfig(window=3, padding=1), "other", None),
+        (ToyConfig(window=10, padding=1), "padding", None),
+        (ToyConfig(window=9, causal=True, padding=1), "other", None),
+    ],
+)  # fmt: skip
+def test_a_window_hides_what_is_far_away(config: ToyConfig, kind: str, window: tuple[int, int] | None) -> None:
+    mask = mask_of(config, 6)
+    assert (mask.kind, mask.window) == (kind, window)
+    before, after = config.reach
+    hidden = torch.tensor([[k < config.padding or k - q > after or q - k > before for k in range(6)] for q in range(6)])
+    assert torch.equal(mask.hidden((6, 6)), hidden)
+
+
 def test_a_links_settings_are_the_toys() -> None:
     link = {
         "heads": "3", "head_size": "12", "qkv": "linear", "std_q": "0.5", "std_k": "0.25", "std_v": "2",
         "embedding": "uniform", "positions": "lab", "scale": "sqrt_c", "padding": "1", "mask_value": "-1e10_before",
-        "projection": "0", "seed": "7", "mask": "causal", "model_width": "24", "projection_bias": "1",
+        "projection": "0", "seed": "7", "mask": "causal", "model_width": "24", "projection_bias": "1", "cap": "2.5",
+        "sink": "-0.5", "window": "4",
     }  # fmt: skip
     view, notes = read_link({"text": "a b c", **link})
     assert not notes
     config = ToyConfig(24, 3, 12, "linear", 0.5, 0.25, 2.0, "uniform", "lab", "sqrt_c", True, 1, "-1e10_before", False,
-                       True, 7)  # fmt: skip
+                       True, 7, 2.5, -0.5, 4)  # fmt: skip
     assert ToyConfig.of(view.__getitem__) == config
     usual, _ = read_link({"text": "a b c"})
     assert ToyConfig.of(usual.__getitem__) == ToyConfig()

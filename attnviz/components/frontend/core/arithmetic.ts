@@ -59,3 +59,17 @@ export function strongestOf(values: Float32Array | Float64Array, n: number) {
   });
   return found;
 }
+
+/** A cell of a matrix that is turned: of its pair the two columns, cosine and sine, and whether it is the first. */
+export type Turn = { pair: number; a: number; b: number; cos: number; sin: number; isFirst: boolean };
+
+/** How a cell is turned by a rotation's tables, of `rows` rows; null where its column stays. */
+export function turnOf({ cos, sin, pairing }: OperationOf, rows: number, i: number, j: number): Turn | null {
+  if (!cos || !sin) return null;
+  const pairs = cos.length / rows;
+  if (j >= 2 * pairs) return null;
+  const isFirst = pairing === "halves" ? j < pairs : j % 2 === 0;
+  const pair = pairing === "halves" ? j % pairs : j >> 1;
+  const [a, b] = pairing === "halves" ? [pair, pairs + pair] : [2 * pair, 2 * pair + 1];
+  return { pair, a, b, cos: cos[i * pairs + pair], sin: sin[i * pairs + pair], isFirst };
+}

@@ -8,11 +8,14 @@ export type Softmax = {
   exponentials: Float64Array;
   weights: Float64Array;
   shift: number;
+  /** of all exponentials, the sink's among them */
   sum: number;
   allHidden: boolean;
+  /** a sink's exponential, and its share of the row; null where there is none */
+  sink: { exponential: number; share: number } | null;
 };
 /** A row of attention, number by number over the keys. */
-export type AttentionRow = { scores: Float64Array; scaled: Float64Array; masked: Float64Array } & Softmax;
+export type AttentionRow = Record<"scores" | "scaled" | "capped" | "masked", Float64Array> & Softmax;
 export type Matrix = { data: Float32Array; shape: number[] };
 /** "causal", or numbers (Tq, Tk): bytes are 1 where a query may look, others are added to the scaled scores. */
 export type MaskCells = "causal" | Numbers | null;
@@ -37,32 +40,42 @@ export function maskTerm(mask: MaskCells, q: number, k: number, keys: number) {
 }
 
 /** What scores are multiplied by, and what a mask fills into hidden cells: null for −∞; and into which matrix. */
-type Scaling = Pick<AttentionHeader, "scale" | "mask_value" | "mask_fills">;
+type Scaling = Pick<AttentionHeader, "scale" | "mask_value" | "mask_fills" | "cap">;
+
+/** A scaled score under a soft cap: between −cap and cap; without one, as it is. */
+export const softCap = (scaled: number, cap?: number) => (cap ? cap * Math.tanh(scaled / cap) : scaled);
 
 /**
  * What a hidden cell holds: −∞, or the number that a mask fills into scaled scores, or into scores before the scaling.
  */
-export function hiddenValue({ mask_value: value, mask_fills: fills, scale }: Scaling) {
+export function hiddenValue({ mask_value: value, mask_fills: fills, scale, cap }: Scaling) {
   if (value === null) return -Infinity;
-  return fills === "scores" ? value * scale : value;
+  return fills === "scores" ? softCap(value * scale, cap) : value;
 }
 
-/** The softmax of one row. A row whose cells are all hidden has zeros. */
-export function softmax(masked: Float64Array): Softmax {
+/**
+ * The softmax of one row. A row whose cells are all hidden has zeros.
+ * @param score of a sink, which takes part like one more key; null where there is none
+ */
+export function softmax(masked: Float64Array, score: number | null = null): Softmax {
   // Plain loops: for long texts `map` and `reduce` with functions take several times as long.
   const count = masked.length;
   let max = -Infinity;
   for (let k = 0; k < count; k += 1) if (masked[k] > max) max = masked[k];
   const allHidden = max === -Infinity;
+  if (score !== null && score > max) max = score;
   // Without overflow the textbook formula is shown unchanged. The shift changes numerator and denominator, but not
   // the quotient.
-  const shift = !allHidden && Math.abs(max) > LARGEST_EXPONENT ? max : 0;
+  const shift = max !== -Infinity && Math.abs(max) > LARGEST_EXPONENT ? max : 0;
   const exponentials = new Float64Array(count);
   const weights = new Float64Array(count);
   let sum = 0;
   for (let k = 0; k < count; k += 1) sum += exponentials[k] = Math.exp(masked[k] - shift);
+  const ofSink = score === null ? 0 : Math.exp(score - shift);
+  sum += ofSink;
   for (let k = 0; k < count; k += 1) weights[k] = allHidden ? 0 : exponentials[k] / sum;
-  return { exponentials, weights, shift, sum, allHidden };
+  const sink = score === null ? null : { exponential: ofSink, share: ofSink / sum };
+  return { exponentials, weights, shift, sum, allHidden, sink };
 }
 
 /**
@@ -86,6 +99,8 @@ export class Attention<Header extends Scaling & { mask: string } = AttentionHead
   operands: { query: Numbers; key: Numbers } | null;
   value: Numbers;
   mask: MaskCells;
+  /** the score of a sink for each query; null where there is none */
+  sinks: Numbers | null;
   keys: number;
   queries: number;
   size: number;
@@ -94,15 +109,16 @@ export class Attention<Header extends Scaling & { mask: string } = AttentionHead
 
   /**
    * @param arrays query and key, without which every score is 0; value, without which there is no output; and a mask
-   * that is an array
+   * that is an array; and the scores of a sink
    * @param scores all of them, if they are known already
    */
-  constructor(header: Header, { query, key, value, mask }: Partial<Arrays>, scores: Float64Array | null = null) {
+  constructor(header: Header, { query, key, value, mask, sinks }: Partial<Arrays>, scores: Float64Array | null = null) {
     this.header = header;
     this.scores = scores;
     this.operands = query && key ? { query: query.data, key: key.data } : null;
     this.value = value?.data ?? new Float32Array();
     this.mask = header.mask === "causal" ? "causal" : (mask?.data ?? null);
+    this.sinks = sinks?.data ?? null;
     this.keys = (key ?? value)?.shape[0] ?? 0;
     this.queries = query?.shape[0] ?? this.keys;
     this.size = query?.shape[1] ?? 0; // of queries and keys, D
@@ -130,16 +146,18 @@ export class Attention<Header extends Scaling & { mask: string } = AttentionHead
   }
 
   computeRow(q: number): AttentionRow {
-    const { scale } = this.header;
+    const { scale, cap } = this.header;
     const hidden = hiddenValue(this.header);
     const [scores, scaled, masked] = [0, 1, 2].map(() => new Float64Array(this.keys));
+    const capped = cap ? new Float64Array(this.keys) : scaled;
     for (let k = 0; k < this.keys; k += 1) {
       const bias = this.bias(q, k);
       scores[k] = this.score(q, k);
       scaled[k] = scores[k] * scale;
-      masked[k] = bias === -Infinity ? hidden : scaled[k] + bias;
+      if (cap) capped[k] = softCap(scaled[k], cap);
+      masked[k] = bias === -Infinity ? hidden : capped[k] + bias;
     }
-    return { scores, scaled, masked, ...softmax(masked) };
+    return { scores, scaled, capped, masked, ...softmax(masked, this.sinks?.[q] ?? null) };
   }
 
   /** Row q of the head's output: Σⱼ weight·vⱼ. */
@@ -156,6 +174,7 @@ export class Attention<Header extends Scaling & { mask: string } = AttentionHead
       ...row,
       score: row.scores[k],
       scaled: row.scaled[k],
+      capped: row.capped[k],
       bias: this.bias(q, k),
       masked: row.masked[k],
       exponential: row.exponentials[k],

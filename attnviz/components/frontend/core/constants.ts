@@ -118,6 +118,7 @@ export const AXIS_TITLES = {
   hidden: "neuron",
   vocabulary: "token of the vocabulary",
   dim: "head width D",
+  pair: "pair",
   concat: "heads side by side, H·D",
   layer: "layer",
   head: "head",
@@ -215,6 +216,36 @@ export const BROAD_ENTROPY = 0.85;
 
 /** The only one that is read. */
 export const DOCUMENT_VERSION = 6;
+
+/** All steps of walks, in order. What a layer lacks is replaced by the nearest step before it. */
+export const STEP_ORDER = [
+  "tokens",
+  "embeddings",
+  "input_norm",
+  "qkv",
+  "normed",
+  "rotated",
+  "scores",
+  "scaled",
+  "capped",
+  "masked",
+  "weights",
+  "head_outputs",
+  "concat",
+  "output",
+  "attention_residual",
+  "attention_norm",
+  "feed_forward_norm",
+  "feed_forward_hidden",
+  "feed_forward_output",
+  "feed_forward_residual",
+  "block_output",
+  "final_norm",
+  "transform_hidden",
+  "transform_norm",
+  "logits",
+  "probabilities",
+];
 
 /** The head that stands for the rollout up to a layer. */
 export const ROLLOUT = -1;

@@ -56,7 +56,7 @@ export type ProductSpec = { left: string; right: string; bias: string | null };
  * does not use is null.
  */
 export interface OperationSpec {
-  kind: "sum" | "norm" | "activation" | "softmax";
+  kind: "sum" | "norm" | "rms_norm" | "activation" | "softmax" | "rotation";
   /** the names of the matrices that it is made of: one, or the summands */
   of: string[];
   /** the name of a norm's weight, a vector */
@@ -68,6 +68,12 @@ export interface OperationSpec {
   over: "token" | "all" | null;
   /** the activation */
   name: "relu" | "gelu" | "gelu_tanh" | null;
+  /** of an RMS norm: what it divides each row by, where that does not follow from the row */
+  root: string | null;
+  /** of a rotation: cosine and sine of the angle of each row and pair of columns, and which columns are a pair */
+  cos: string | null;
+  sin: string | null;
+  pairing: "halves" | "neighbours" | null;
 }
 /** The matrices of a step and their places: `grid` has the panels' numbers, and null for an empty place. */
 export interface PictureSpec {
@@ -124,6 +130,8 @@ export interface Header {
   mask_value: number | null;
   /** the matrix that it is filled into: after the scaling, or before it */
   mask_fills: "scaled" | "scores";
+  /** the soft cap of the scaled scores, where there is one */
+  cap?: number;
   steps: StepText[];
   /** in the order of the rows; none where the model names no tokens */
   guesses: RowGuesses[];

@@ -76,6 +76,8 @@ export function subscript(n: number) {
 const NAMES: Record<string, string> = {
   ...{
     key_t: "keyᵀ",
+    query_angles: "θ",
+    key_angles: "θ",
     W_output: "W_O",
     embeddings: "X", // of a later layer it is no embeddings
     embeddings_k: "X",
@@ -90,6 +92,7 @@ const NAMES: Record<string, string> = {
 
 const INDEX_WORDS: Record<string, string> = {
   dim: "dim",
+  pair: "pair",
   model: "feature",
   concat: "column",
   head: "head",

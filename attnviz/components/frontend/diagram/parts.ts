@@ -3,7 +3,19 @@
 import { subscript } from "../core/format.ts";
 
 /** The steps that are one part, the attention of all heads. */
-const ATTENTION = ["qkv", "scores", "scaled", "masked", "weights", "head_outputs", "concat", "output"];
+const ATTENTION = [
+  "qkv",
+  "normed",
+  "rotated",
+  "scores",
+  "scaled",
+  "capped",
+  "masked",
+  "weights",
+  "head_outputs",
+  "concat",
+  "output",
+];
 
 /** What each other step is. */
 const STEPS: Record<string, { kind: PartKind; name: string; short: string }> = {

@@ -83,8 +83,7 @@ function sceneOf(walk: Walk, slide: Slide, part: Part, looks: Looks): Scene {
   }
   const stage = { ...picture, walk: matrices, order, step: part.step, ...factorsOf(header) };
   slide.take(stage);
-  const { scale = 1, hidden = -Infinity } = factorsOf(header);
-  const timeline = timelineOf({ step: part.step, picture: stage, scale, hidden, example: pair });
+  const timeline = timelineOf({ step: part.step, picture: stage, example: pair, ...factorsOf(header) });
   return {
     part,
     draw(time) {

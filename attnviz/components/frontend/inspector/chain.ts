@@ -1,7 +1,7 @@
 // The chain of one (query, key) cell: scores, scaled, masked, weights, head outputs, each written out.
 
 import { sumOf } from "../core/arithmetic.ts";
-import { number, operand, subscript } from "../core/format.ts";
+import { share as percent, number, operand, subscript } from "../core/format.ts";
 import { result, span, template } from "../core/template.ts";
 import { Folded, termLines, vectorTable } from "./lists.ts";
 import { averagedOf, linesOf, marksOf } from "./ways.ts";
@@ -25,6 +25,7 @@ export class Chain {
     const written: Record<string, () => Line> = {
       scores: () => this.scores(attention, q, k, cell),
       scaled: () => ({ formula: scaled(header, cell) }),
+      capped: () => ({ formula: capped(header, cell) }),
       masked: () => ({ formula: masked(header, q, k, cell) }),
       weights: () => ({ formula: header.way === "matrix" ? shares(q, k, cell) : weights(cell) }),
       head_outputs: () => this.outputs(attention, q, k, cell),
@@ -103,11 +104,16 @@ function scaled({ scale, scale_label: label }: AttentionHeader, cell: CellSteps)
   return [how(`${number(cell.score)} × ${label} `, span("nowrap", "= ", product), " "), equals(cell.scaled)];
 }
 
+function capped({ cap = 1 }: AttentionHeader, { scaled: x, capped: y }: CellSteps) {
+  const product = span("nowrap", `${number(cap)} × tanh(${number(x)} / ${number(cap)})`);
+  return [how("c × tanh(scaled / c) = ", product, " "), equals(y)];
+}
+
 function masked(
-  { mask, mask_value: value, mask_fills: fills, scale }: AttentionHeader,
+  { mask, mask_value: value, mask_fills: fills, scale, cap }: AttentionHeader,
   q: number,
   k: number,
-  { score, scaled: x, bias, masked: y }: CellSteps,
+  { score, capped: x, bias, masked: y }: CellSteps,
 ) {
   if (bias === -Infinity) {
     const puts = value === null ? "adds −∞" : `fills in ${exact(value)}`;
@@ -119,7 +125,8 @@ function masked(
     }[mask];
     if (value !== null && fills === "scores") {
       const product = span("nowrap", `${exact(value)} × ${number(scale)}`);
-      return [how(`${number(score)} → `, product, " "), equals(y), span("why", `${why}, before the scaling`)];
+      const then = cap ? " and the soft cap" : "";
+      return [how(`${number(score)} → `, product, " "), equals(y), span("why", `${why}, before the scaling${then}`)];
     }
     return [how(number(x), " → "), result(y, value === null ? number(y) : exact(y)), span("why", why)];
   }
@@ -146,9 +153,11 @@ export function weights({
   weight,
   weights: row,
   allHidden,
+  sink,
 }: Pick<CellSteps, "masked" | "exponential" | "weight"> & Softmax) {
   if (allHidden) {
-    return [equals(weight), span("why", "every key is hidden from this row, so all its weights are 0")];
+    const all = sink ? "all its weights are 0, and the sink takes all" : "all its weights are 0";
+    return [equals(weight), span("why", `every key is hidden from this row, so ${all}`)];
   }
   const exponent = shift === 0 ? number(x) : `(${number(x)} − ${operand(shift, 4)})`;
   const parts = how(
@@ -157,9 +166,16 @@ export function weights({
     span("nowrap", "= ", number(exponential), " / ", number(sum)),
     " ",
   );
-  const why = `the row's largest, ${number(shift)}, is subtracted first: e to the power of it is out of range`;
+  const isOfSink = sink !== null && row.every((share) => share < sink.share);
+  const largest = isOfSink ? "the sink's score" : "the row's largest";
+  const why = `${largest}, ${number(shift)}, is subtracted first: e to the power of it is out of range`;
   const whole = how(" ", span("why-inline row-sum", `· the row: Σⱼ = ${number(sumOf(row))}`));
-  return [parts, equals(weight), whole, ...(shift === 0 ? [] : [how(span("why", why))])];
+  const ofSink = sink && `the sum has ${number(sink.exponential)} of the sink, which takes ${percent(sink.share)}`;
+  return [
+    ...[parts, equals(weight), whole],
+    ...(ofSink ? [how(span("why", ofSink))] : []),
+    ...(shift === 0 ? [] : [how(span("why", why))]),
+  ];
 }
 
 /** Row q of the triangle A: 1 / (q + 1) up to the diagonal. */

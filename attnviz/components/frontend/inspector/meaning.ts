@@ -27,6 +27,8 @@ export function meaningOf({
 }): Child[] {
   const token = quoted(labels[panel.rows]?.[i] ?? "");
   if (panel.name === "row_sum") return [`sum of row ${token}: its weights together`];
+  if (panel.name === "sinks") return [`the sink’s score in row ${token}, beside those of the keys`];
+  if (panel.name === "sink") return [`the share that the sink takes of row ${token}; it gives nothing`];
   if (panel.name === "token_embeddings") return [`token ${token}, dimension ${j}`];
   if (panel.name === "positions") return [`position ${i}, dimension ${j}`];
   if (panel.name === "embeddings") return sumOf(panels, i, j);

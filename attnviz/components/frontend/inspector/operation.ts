@@ -1,7 +1,7 @@
 // A cell of a matrix that is no product: a sum, a mean, a norm, an activation, a softmax of its row; from the real
 // operands.
 
-import { CUBE, geluByTanh, momentsOf, normalShare, runningSums, sumOf } from "../core/arithmetic.ts";
+import { CUBE, geluByTanh, momentsOf, normalShare, runningSums, sumOf, turnOf } from "../core/arithmetic.ts";
 import { softmax } from "../core/attention.ts";
 import { cellName, number, operand } from "../core/format.ts";
 import { span, template } from "../core/template.ts";
@@ -27,6 +27,8 @@ export class Operation {
     const of: CellInputs = { at, inputs };
     if (made.kind === "sum") return summed(of);
     if (made.kind === "norm") return this.norm(of, made);
+    if (made.kind === "rotation") return turned(of, made);
+    if (made.kind === "rms_norm") return this.rmsNorm(of, made);
     return made.kind === "activation" ? activation(of, made.name) : softmaxOfRow(of);
   }
 
@@ -59,6 +61,30 @@ export class Operation {
     return { lines, value };
   }
 
+  /** x / √(mean of x² + eps) · γ, of each row, or with the root of all heads together. */
+  rmsNorm({ at: { i, j }, inputs: [input] }: CellInputs, { weight, eps, root }: OperationOf): Worked {
+    const all = Array.from(input.z[i]);
+    const mean = sumOf(all.map((x) => x * x)) / all.length;
+    const divisor = root ? root[i] : Math.sqrt(mean + (eps ?? 0));
+    const [x, gamma] = [input.z[i][j], weight?.[j] ?? 1];
+    const value = (x / divisor) * gamma;
+    const below = root ? number(divisor) : `√(${number(mean)} + ${eps ?? 0})`;
+    const formula = [
+      span("nowrap", `${number(x)} / ${below}`),
+      " × ",
+      span("nowrap", operand(gamma, 4), span("why-inline", " (γ)")),
+      " ",
+      equals(value),
+      ...(root ? [span("why", `${number(divisor)}: the root of the mean of the squares of all heads`)] : []),
+    ];
+    const square = (one: number) => span("nowrap", `${operand(one)}²`);
+    const squares = line("mean of squares", PLAIN, {
+      formula: [how(...averageOf(all, square)), equals(mean)],
+      below: this.listSquares(all, 0, mean),
+    });
+    return { lines: [...(root ? [] : [squares]), line("norm", CURRENT, { formula })], value };
+  }
+
   listSquares(all: number[], mean: number, variance: number) {
     const away = (c: number) => all[c] - mean;
     const [count, summary] = [all.length, all.length === 1 ? "the one square" : `all ${all.length} squares`];
@@ -83,6 +109,42 @@ function summed({ at: { i, j }, inputs }: CellInputs): Worked {
   const numbers = values.flatMap((x, n) => [n ? " + " : "", operand(x, 4)]);
   const formula = [how(...names, template("br")), ...numbers, " ", equals(value)];
   return { lines: [line("sum", CURRENT, { formula })], value };
+}
+
+const ROUNDING = 1e-4; // of a length that stays, in float32
+
+/** A dimension of a pair that is turned by an angle: a cos θ − b sin θ, or a sin θ + b cos θ. */
+function turned({ at: { i, j }, inputs: [input] }: CellInputs, made: OperationOf): Worked {
+  const turn = turnOf(made, input.height, i, j);
+  const own = input.z[i][j];
+  if (!turn) {
+    const formula = [cellName(input, i, j), " ", equals(own), span("why", "this dimension is not turned")];
+    return { lines: [line("rotation", CURRENT, { formula })], value: own };
+  }
+  const { pair, a, b, cos, sin, isFirst } = turn;
+  const [x, y] = [a, b].map((column) => input.z[i][column]);
+  const value = isFirst ? x * cos - y * sin : x * sin + y * cos;
+  const factor = Math.hypot(cos, sin);
+  const isLonger = Math.abs(factor - 1) > ROUNDING;
+  const before = isLonger ? "f · " : ""; // what models with a stretched range multiply cos and sin by
+  const [left, right] = (isFirst ? ["cos θ", "sin θ"] : ["sin θ", "cos θ"]).map((name) => before + name);
+  const sign = isFirst ? " − " : " + ";
+  const names = [span("nowrap", `${cellName(input, i, a)} · ${left}`), sign];
+  const formula = [
+    how(...names, span("nowrap", `${cellName(input, i, b)} · ${right}`), template("br")),
+    span("nowrap", `${number(x)} · ${operand(isFirst ? cos : sin, 4)}`),
+    sign,
+    span("nowrap", `${operand(y, 4)} · ${operand(isFirst ? sin : cos, 4)}`),
+    " ",
+    equals(value),
+  ];
+  const angle = [
+    `θ of row ${i} and pair ${pair} `,
+    equals(Math.atan2(sin, cos)),
+    isLonger && span("why", `and f = ${number(factor)}: the length changes by this factor`),
+  ];
+  const lines = [line("angle", PLAIN, { formula: angle }), line("rotation", CURRENT, { formula })];
+  return { lines, value };
 }
 
 function activation({ at: { i, j }, inputs: [input] }: CellInputs, name: OperationOf["name"]): Worked {

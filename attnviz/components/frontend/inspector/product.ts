@@ -18,7 +18,9 @@ const OWN_COLOURS: Record<string, string> = {
 const CLOSE = 1e-4; // relative: the cells are float32, the sums here are double
 
 export function colourOf(name: string) {
-  const owner = Object.keys(OWN_COLOURS).find((own) => [own, `W_${own}`, `U_${own}`, `${own}_t`].includes(name));
+  const owner = Object.keys(OWN_COLOURS).find((own) =>
+    [own, `W_${own}`, `U_${own}`, `${own}_t`, `normed_${own}`, `rotated_${own}`].includes(name),
+  );
   return owner ? OWN_COLOURS[owner] : "plain";
 }
 

@@ -5,7 +5,7 @@ import { Attention } from "../core/attention.ts";
 import type { Inspected } from "./inspector.ts";
 import type { HeadMatrices } from "../walk/matrices.ts";
 
-const ALL = ["scores", "scaled", "masked", "weights", "head_outputs"];
+const ALL = ["scores", "scaled", "capped", "masked", "weights", "head_outputs"];
 
 /**
  * By the name of the step: the lines of a cell's chain, the one that it is about, and the matrices of such cells.
@@ -18,13 +18,14 @@ const WAYS: Record<string, { lines: string[]; current: string; byCell: string[] 
     current: "weights",
     byCell: ["masked_zeros", "softmax_weights"],
   },
-  data: { lines: ALL, current: "scores", byCell: ["masked", "weights"] },
+  data: { lines: ALL.filter((name) => name !== "capped"), current: "scores", byCell: ["masked", "weights"] },
 };
 
-export type OfWay = { way?: string | null };
+export type OfWay = { way?: string | null; cap?: number };
 
 /** The lines of a cell's chain. */
-export const linesOf = ({ way }: OfWay) => (way ? WAYS[way].lines : ALL);
+export const linesOf = ({ way, cap }: OfWay) =>
+  way ? WAYS[way].lines : ALL.filter((name) => name !== "capped" || cap);
 
 /**
  * The line that a step is about, and the lines that come after it; all of a way are there already.
@@ -71,9 +72,10 @@ export function inspected(
 }
 
 function attentionOf(matrices: HeadMatrices, way: string | null): Attention {
-  const { scale, scale_label: label, mask: kind, mask_value, mask_fills } = matrices.document.header;
+  const { scale, scale_label: label, mask: kind, mask_value, mask_fills, cap } = matrices.document.header;
   const mask = kind === "none" || kind === "causal" || kind === "window" ? kind : "array";
-  const names = hasOwnWeights({ way }) ? ["query", "key", "value", "mask"] : ["value"]; // without them scores are 0
+  // Without queries and keys, scores are 0.
+  const names = hasOwnWeights({ way }) ? ["query", "key", "value", "mask", "sinks"] : ["value"];
   const filled = { mask_value, mask_fills };
-  return new Attention({ scale, scale_label: label, mask, ...filled, way }, matrices.operands(names));
+  return new Attention({ scale, scale_label: label, mask, ...filled, cap, way }, matrices.operands(names));
 }

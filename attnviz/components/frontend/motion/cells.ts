@@ -8,16 +8,31 @@ const FIRST = 1500; // ms
 const NEXT = { slow: 520, few: 16, rest: 2500 };
 const LANDED = 0.7; // of a beat: then the cell is there
 
-/** `say(q, k)` is the arithmetic of a cell. */
-export type ByCell = { sources: Panel[]; result: Panel; say: (i: number, j: number) => Said[] };
+/** `say(q, k)` is the arithmetic of a cell; `pairs(q, k)` are other cells that it is computed from. */
+export type ByCell = {
+  sources: Panel[];
+  result: Panel;
+  say: (i: number, j: number) => Said[];
+  pairs?: (i: number, j: number) => LitCells[];
+};
 
-/** Scaled, and masked. */
-export function cellsBeats({ step, picture, scale, hidden, example }: Played): Beat[] {
+/** Scaled, capped, and masked. */
+export function cellsBeats({ step, picture, scale, hidden, cap, example }: Played): Beat[] {
   const result = panelOf(step, picture);
-  const source = panelOf(step === "scaled" ? "scores" : "scaled", picture);
+  const source = panelOf(sourceOf(step, cap), picture);
   if (!result || !source) return [];
-  const say = step === "scaled" ? scaling(source, result, scale) : masking(source, result, hidden);
-  return byCell({ sources: [source], result, say }, picture.labels, example);
+  const sayings: Record<string, () => ByCell["say"]> = {
+    scaled: () => scaling(source, result, scale),
+    capped: () => capping(source, result, cap ?? 1),
+    masked: () => masking(source, result, hidden),
+  };
+  return byCell({ sources: [source], result, say: sayings[step]() }, picture.labels, example);
+}
+
+/** The matrix that a step computes its own from. */
+function sourceOf(step: string, cap?: number) {
+  if (step === "scaled") return "scores";
+  return step === "masked" && cap ? "capped" : "scaled";
 }
 
 /** Token + position. */
@@ -33,6 +48,11 @@ export function embeddingsBeats({ picture, example }: Played): Beat[] {
 function scaling(source: Panel, result: Panel, scale: number): ByCell["say"] {
   const by = String(Number(scale.toPrecision(4)));
   return (i, j) => [[`${factor(at(source, i, j))} × ${by} = `], [shown(at(result, i, j)), "attention"]];
+}
+
+function capping(source: Panel, result: Panel, cap: number): ByCell["say"] {
+  const c = String(Number(cap.toPrecision(4)));
+  return (i, j) => [[`${c} × tanh(${shown(at(source, i, j))} / ${c}) = `], [shown(at(result, i, j)), "attention"]];
 }
 
 function masking(source: Panel, result: Panel, hidden: number): ByCell["say"] {
@@ -66,11 +86,12 @@ export function byCell(parts: ByCell, labels: Labels, { q, k }: Pair): Beat[] {
 }
 
 /** One cell, and those that it is computed from. */
-function computed({ sources, result, say }: ByCell, labels: Labels, i: number, j: number) {
-  const lit: LitCells[] = [...sources, result].flatMap(({ name, shape, role }) => [
+function computed({ sources, result, say, pairs }: ByCell, labels: Labels, i: number, j: number) {
+  const own: LitCells[] = [...sources, result].flatMap(({ name, shape, role }) => [
     { panel: name, box: rowOf(i, shape[1]), ink: result.rows === "query" ? "query" : (role ?? "text") },
     { panel: name, box: cell(i, j), ink: "attention", strong: true },
   ]);
+  const lit = [...own, ...(pairs?.(i, j) ?? [])];
   const says: Said[] = [
     [rowName(labels, result.rows, i), "query"],
     [" · "],

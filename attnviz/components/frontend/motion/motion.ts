@@ -100,7 +100,7 @@ export class Motion {
         of: shown,
         timeline: scripts.timelineOf({
           ...{ step: header.step, picture: header, example },
-          ...{ scale: header.scale ?? 1, hidden: header.hidden ?? -Infinity },
+          ...{ scale: header.scale ?? 1, hidden: header.hidden ?? -Infinity, cap: header.cap },
         }),
       };
     }

@@ -1,9 +1,9 @@
 // Steps that are sums, norms, activations or a softmax, perhaps of a product in the same picture: each result is
 // computed in its turn.
 
-import { geluByTanh, momentsOf, normalShare } from "../core/arithmetic.ts";
+import { geluByTanh, momentsOf, normalShare, turnOf } from "../core/arithmetic.ts";
 import { byCell } from "./cells.ts";
-import { whole } from "./order.ts";
+import { cell, whole } from "./order.ts";
 import { productBeats } from "./products.ts";
 import { softmaxBeats } from "./softmax.ts";
 import { at, factor, panelOf, rowIn, shown } from "./words.ts";
@@ -31,9 +31,19 @@ function beatsOf(result: Panel, made: ProductOf | OperationOf, played: Played): 
   if (made.kind === "softmax") return softmaxBeats(played);
   const sources = made.of.flatMap((name) => panelOf(name, picture) ?? []);
   if (sources.length < made.of.length) return [];
-  const say = { sum: added, norm: normed, activation: activated }[made.kind](sources, result, made);
-  return byCell({ sources, result, say }, picture.labels, { q: example.q, k: null });
+  const say = SAID[made.kind](sources, result, made);
+  const pairs = made.kind === "rotation" ? pairOf(sources[0], picture, made) : undefined;
+  return byCell({ sources, result, say, pairs }, picture.labels, { q: example.q, k: null });
 }
+
+/** what is said of a cell, by the kind of operation */
+const SAID: Record<Exclude<OperationOf["kind"], "softmax">, Say> = {
+  sum: (...of) => added(...of),
+  norm: (...of) => normed(...of),
+  rms_norm: (...of) => divided(...of),
+  activation: (...of) => activated(...of),
+  rotation: (...of) => turned(...of),
+};
 
 export type Say = (sources: Panel[], result: Panel, made: OperationOf) => (i: number, j: number) => Said[];
 
@@ -42,6 +52,49 @@ const added: Say = (sources, result) => (i, j) => [
   [" = "],
   [shown(at(result, i, j)), "attention"],
 ];
+
+/** The other dimension of a pair that is turned, and the angle. */
+function pairOf(source: Panel, picture: BoardPicture, made: OperationOf) {
+  const angles = panelOf(`${source.name.replace("normed_", "")}_angles`, picture);
+  return (i: number, j: number): LitCells[] => {
+    const turn = turnOf(made, source.shape[0], i, j);
+    if (!turn) return [];
+    const other = turn.isFirst ? turn.b : turn.a;
+    return [
+      { panel: source.name, box: cell(i, other), ink: "attention", strong: true },
+      ...(angles ? [{ panel: angles.name, box: cell(i, turn.pair), ink: "attention", strong: true } as const] : []),
+    ];
+  };
+}
+
+const turned: Say =
+  ([source], result, made) =>
+  (i, j) => {
+    const own = at(source, i, j);
+    const turn = turnOf(made, source.shape[0], i, j);
+    if (!turn) return [[`${shown(own)} stays: this dimension is not turned`]];
+    const { a, b, cos, sin, isFirst } = turn;
+    const [x, y] = [at(source, i, a), at(source, i, b)].map(factor);
+    const [first, second] = (isFirst ? [cos, sin] : [sin, cos]).map(factor);
+    const [left, right] = isFirst ? ["cos θ", "sin θ"] : ["sin θ", "cos θ"];
+    const sign = isFirst ? "−" : "+";
+    return [
+      [`a ${left} ${sign} b ${right} = ${x} × ${first} ${sign} ${y} × ${second} = `],
+      [shown(at(result, i, j)), "attention"],
+    ];
+  };
+
+const divided: Say = ([source], result, { weight, eps, root }) => {
+  const roots = Array.from({ length: source.shape[0] }, (_, i) => {
+    const row = rowIn(source, i);
+    return root ? root[i] : Math.sqrt(row.reduce((sum, x) => sum + x * x, 0) / row.length + (eps ?? 0));
+  });
+  return (i, j) => [
+    [`root mean square of ${root ? "all heads" : "the row"} ${shown(roots[i])}: `],
+    [`${shown(at(source, i, j))} ÷ ${shown(roots[i])}${weight ? ` × ${factor(weight[j])}` : ""} = `],
+    [shown(at(result, i, j)), "attention"],
+  ];
+};
 
 /** what each activation does with a number */
 const ACTIVATED: Record<string, (x: number) => string> = {

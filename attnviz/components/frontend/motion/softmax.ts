@@ -16,13 +16,14 @@ const NAMES = {
   masked: ["masked", "masked_zeros", "logits"],
   weights: ["weights", "softmax_weights", "probabilities"],
   sums: ["row_sum"],
+  scores: ["sinks"], // of a sink
 };
 
 export function softmaxBeats({ picture, example, hidden }: Played): Beat[] {
   const one = (names: string[]) => names.map((name) => panelOf(name, picture)).find(Boolean) ?? null;
-  const [masked, weights, sums] = [NAMES.masked, NAMES.weights, NAMES.sums].map(one);
+  const [masked, weights, sums, sinks] = [NAMES.masked, NAMES.weights, NAMES.sums, NAMES.scores].map(one);
   if (!masked || !weights || !weights.data.length) return [];
-  return new SoftmaxMotion({ masked, weights, sums }, picture.labels, example, hidden).beats();
+  return new SoftmaxMotion({ masked, weights, sums, sinks }, picture.labels, example, hidden).beats();
 }
 
 class SoftmaxMotion {
@@ -30,6 +31,7 @@ class SoftmaxMotion {
   masked: Panel;
   weights: Panel;
   sums;
+  sinks;
   labels: Labels;
   rows: number;
   columns: number;
@@ -38,7 +40,7 @@ class SoftmaxMotion {
 
   /** @param hidden what a hidden cell holds */
   constructor(
-    { masked, weights, sums }: { masked: Panel; weights: Panel; sums: Panel | null },
+    { masked, weights, sums, sinks }: { masked: Panel; weights: Panel; sums: Panel | null; sinks: Panel | null },
     labels: Labels,
     { q }: Pair,
     hidden: number,
@@ -47,6 +49,7 @@ class SoftmaxMotion {
     this.masked = masked;
     this.weights = weights;
     this.sums = sums;
+    this.sinks = sinks;
     this.labels = labels;
     this.rows = weights.shape[0];
     this.columns = weights.shape[1];
@@ -61,7 +64,8 @@ class SoftmaxMotion {
 
   /** The exponentials of a row, and their sum. */
   of(i: number) {
-    const made = this.known.get(i) ?? softmax(Float64Array.from({ length: this.columns }, (_, j) => this.score(i, j)));
+    const scores = () => Float64Array.from({ length: this.columns }, (_, j) => this.score(i, j));
+    const made = this.known.get(i) ?? softmax(scores(), this.sinks && at(this.sinks, i, 0));
     this.known.set(i, made);
     return made;
   }
@@ -153,13 +157,18 @@ class SoftmaxMotion {
 
   adding(share: number): Partial<Frame> {
     const count = Math.round(share * this.columns);
-    const soFar = runningSums(this.of(this.row).exponentials)[count];
+    const { exponentials, sink } = this.of(this.row);
+    const isAll = count === this.columns;
+    const soFar = runningSums(exponentials)[count] + (isAll && sink ? sink.exponential : 0);
     return {
       blank: this.blank(this.columns, true),
       written: [...this.written(0, this.columns), ...this.total(soFar)],
       stands: this.stands("", true),
       lit: [...this.lit(count ? count - 1 : null, [this.weights]), ...this.sumLit()],
-      says: [["the sum of the row’s exponentials: "], [size(soFar), "attention"]],
+      says: [
+        [`the sum of the row’s exponentials${isAll && sink ? `, with ${size(sink.exponential)} of the sink` : ""}: `],
+        [size(soFar), "attention"],
+      ],
     };
   }
 
@@ -189,12 +198,14 @@ class SoftmaxMotion {
   one(): Partial<Frame> {
     const weights = Array.from({ length: this.columns }, (_, j) => at(this.weights, this.row, j) || 0); // NaN is hidden
     const sum = this.sums ? at(this.sums, this.row, 0) : sumOf(weights);
+    const { sink } = this.of(this.row);
     return {
       blank: this.blank(this.columns, true),
       lit: this.lit(null, this.sums ? [this.weights, this.sums] : [this.weights]),
       says: [
         [`${rowName(this.labels, "query", this.row)}: `, "query"],
         [`the weights sum to ${shown(sum)}`, "attention"],
+        ...(sink ? [[`; the sink takes ${shown(sink.share)}`] as Said] : []),
       ],
     };
   }

@@ -21,6 +21,7 @@ const KINDS: Record<string, (played: Played) => Beat[]> = {
   qkv: productBeats,
   scores: productBeats,
   scaled: cellsBeats,
+  capped: cellsBeats,
   masked: cellsBeats,
   weights: softmaxBeats,
   head_outputs: valuesBeats,

@@ -25,7 +25,7 @@ export class Opening {
     lesson.addEventListener("click", (event) => this.visit(event, lesson));
     this.section = element(
       "section",
-      { class: "opening", "aria-label": "What this is", hidden: true },
+      { class: "opening", role: "group", "aria-label": "What this is", hidden: true },
       this.says,
       element(
         "div",

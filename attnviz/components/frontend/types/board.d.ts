@@ -33,7 +33,7 @@ interface ProductOf {
 }
 /** How a matrix that is no product is made of others, which have its shape. What its kind does not use is null. */
 interface OperationOf {
-  kind: "sum" | "norm" | "activation" | "softmax";
+  kind: "sum" | "norm" | "rms_norm" | "activation" | "softmax" | "rotation";
   of: string[];
   weight: number[] | null;
   bias: number[] | null;
@@ -41,6 +41,12 @@ interface OperationOf {
   /** whose mean and variance a norm takes: of each row, or of all numbers */
   over: "token" | "all" | null;
   name: "relu" | "gelu" | "gelu_tanh" | null;
+  /** of an RMS norm: what it divides each row by, where that does not follow from the row */
+  root: number[] | null;
+  /** of a rotation: cosine and sine of the angle of each row and pair of columns, and which columns are a pair */
+  cos: number[] | null;
+  sin: number[] | null;
+  pairing: "halves" | "neighbours" | null;
 }
 /** By the name of the result. */
 type Products = Record<string, ProductOf | OperationOf>;

@@ -9,6 +9,8 @@ interface AttentionHeader {
   /** what it fills into hidden cells, null for −∞; and of which matrix */
   mask_value: number | null;
   mask_fills: "scaled" | "scores";
+  /** the soft cap of the scaled scores, where there is one */
+  cap?: number;
   /** of a document of averages: the way whose arithmetic it is */
   way?: string | null;
 }
@@ -54,6 +56,8 @@ interface StageHeader extends BoardPicture {
   scale?: number;
   /** what a hidden cell holds */
   hidden?: number;
+  /** the soft cap of the scaled scores, where there is one */
+  cap?: number;
   /** whether a row is covered until it is guessed, and in which panel */
   predict?: boolean;
   result?: string;

@@ -111,6 +111,8 @@ interface Played {
   scale: number;
   /** what a hidden cell holds: −∞, or the number that a mask fills in */
   hidden: number;
+  /** the soft cap of the scaled scores, where there is one */
+  cap?: number;
   /** the cell that is computed slowly, before all others */
   example: Pair;
 }

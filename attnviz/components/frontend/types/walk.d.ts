@@ -25,10 +25,11 @@ interface WalkValues extends Pair {
   /** The position of the word that is hidden from the model; null where none is. */
   blank_at: number | null;
 }
-/** A word that is hidden from the model: the row of its mask. */
+/** A word that is hidden from the model: the row of its mask, and the label of its token, as guesses name it. */
 interface HiddenWord {
   row: number;
   word: string;
+  label: string;
 }
 /** What the user asks of the page besides the values of a link. */
 interface WalkRequests {

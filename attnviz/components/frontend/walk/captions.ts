@@ -51,12 +51,30 @@ const CAPTIONS: Record<string, (about: About) => Said[]> = {
     ["value", "value"],
     ["."],
   ],
+  normed: ({ matrices, pair, query }) => {
+    const [before, after] = ["query", "normed_query"].map((name) => Math.hypot(...rowOf(matrices, name, pair.q)));
+    return [
+      ["The query of "],
+      query,
+      [` had a length of ${number(before, 2)}; after its norm it has ${number(after, 2)}.`],
+    ];
+  },
+  rotated: ({ matrices, pair, query }) => {
+    const angles = rowOf(matrices, "query_angles", pair.q);
+    return [
+      ["Position "],
+      [String(pair.q), "query"],
+      [" turns the query and the key of "],
+      query,
+      [`: their first pair of dimensions by ${number(angles[0], 2)}.`],
+    ];
+  },
   scores: ({ matrices, query, key, cell }) => [
     ["The query of "],
     query,
     [" times the key of "],
     key,
-    [`: ${matrices.held("key").shape[1]} products add up to the score `],
+    [`: ${matrices.attention.size} products add up to the score `],
     [number(cell.score, 2), "attention"],
     ["."],
   ],
@@ -70,6 +88,11 @@ const CAPTIONS: Record<string, (about: About) => Said[]> = {
       ["."],
     ];
   },
+  capped: ({ matrices, cell }) => [
+    [`The soft cap of ${number(matrices.document.header.cap ?? 0, 1)} makes `],
+    [number(cell.capped, 2), "attention"],
+    [` of ${number(cell.scaled, 2)}.`],
+  ],
   masked: maskedSaid,
   weights: weightsSaid,
   head_outputs: outputSaid,
@@ -89,8 +112,10 @@ const CAPTIONS: Record<string, (about: About) => Said[]> = {
 };
 
 function sentenceSaid({ matrices, pair, query, key, cell }: About): Said[] {
+  if (cell.allHidden && cell.sink) return [query, [" sees no token at all: the sink takes all of its attention."]];
   if (cell.allHidden) return [query, [" sees no token at all, so it has no attention to give."]];
   const { header } = matrices.document;
+  if (!cell.weight && cell.sink?.share === 1) return [query, [" gives nothing: the sink takes all of its attention."]];
   const isItself = header.query === header.key && pair.q === pair.k;
   return [
     query,
@@ -115,6 +140,7 @@ function maskedSaid({ matrices, query, key, cell }: About): Said[] {
 }
 
 function weightsSaid({ query, key, cell }: About): Said[] {
+  if (cell.allHidden && cell.sink) return [query, [" sees no token: the sink takes all."]];
   if (cell.allHidden) return [query, [" sees no token: its exponentials sum to 0."]];
   const exponent = cell.shift ? `${number(cell.masked, 2)} − ${number(cell.shift, 2)}` : number(cell.masked, 2);
   return [

@@ -54,7 +54,10 @@ function placeOf({ kind, place, layer }: WalkDocument["header"], layers: number[
 }
 
 /** What scores are multiplied by, and what hidden cells hold: the motion of a step says it. */
-export const factorsOf = (header: Header) => ({ scale: header.scale, hidden: hiddenValue(header) });
+export const factorsOf = (header: Header) => ({
+  ...{ scale: header.scale, hidden: hiddenValue(header) },
+  ...(header.cap && { cap: header.cap }),
+});
 
 /** The row to guess where none is pinned: the first that sees more than two keys. */
 export const firstGuess = ({ mask, query }: WalkDocument["header"]) =>

@@ -11,20 +11,28 @@ const LEAST = 0.001; // of all: a less likely token is named only if none is mor
 
 /**
  * The guesses for the row that is shown; of an encoder, for its masks.
- * @param word the word that is hidden, or ""
- * @param caveat what is said of them, or ""
+ * @param hiding the word that is hidden, and what is said of the guesses
  */
-export function guessesOf(header: Header, row: number, word = "", caveat = "") {
+export function guessesOf(header: Header, row: number, { hidden = null, caveat = "" }: Hiding = {}) {
   const { attention, guesses } = header;
   const own = guesses.filter((of) => of.row === row);
   const shown = attention === "encoder" && !own.length ? guesses.slice(0, MOST) : own;
-  const lines = shown.map((of) => lineOf(header, of, attention === "encoder" ? word : nextOf(header, of.row)));
+  const hiddenAt = (place: number) => (hidden?.row === place ? hidden.label : "");
+  const truth = (place: number) => (attention === "encoder" ? hiddenAt(place) : nextOf(header, place));
+  const lines = shown.map((of) => lineOf(header, of, truth(of.row)));
+  if (attention !== "encoder" && guesses.length && row < guesses[0].row) lines.push(onlyLast(guesses.length));
   if (!lines.length) return null;
   return template("div", { class: "answer" }, ...lines, caveat && template("p", { class: "caveat" }, caveat));
 }
 
+const onlyLast = (count: number) =>
+  template("p", { class: "guesses" }, `The model’s guesses are computed for the last ${count} tokens of a long text.`);
+
 /** The token that follows a row in the text, as guesses name it; "" after the last one. */
-const nextOf = ({ query }: Header, row: number) => (query.labels[row + 1] ?? "").replace(/^[␣▁](?=.)/, "");
+function nextOf({ query }: Header, row: number) {
+  const label = query.labels[row + 1] ?? "";
+  return label.replace(/^[␣▁]+/, "") || label;
+}
 
 /**
  * The guesses of a row as a line.
@@ -54,7 +62,7 @@ export function guessLine(
     "p",
     { key, class: "guesses" },
     template("span", {}, ...says),
-    ...listed.map((label, n) => expected(label, shares[n], label.toLowerCase() === truth.toLowerCase())),
+    ...listed.map((label, n) => expected(label, shares[n], label === truth)),
   );
 }
 
@@ -85,12 +93,14 @@ export function hidingOf(
   const isWord = pinned !== null && Boolean(query.places[pinned]) && !isMask;
   const button = (key: string, row: number | null, text: string) =>
     template("button", { key, type: "button", onclick: () => does(row) }, text);
-  if (!hides) return null;
+  if (!hides && !hidden) return null;
   return template(
     "p",
     { class: "hiding" },
     hidden && button("show", null, `Show ${quoted(hidden.word)} again`),
-    isWord && button("hide", pinned, `Hide ${quoted(wordOf(query, pinned))}${hidden ? " instead" : ", to be guessed"}`),
+    hides &&
+      isWord &&
+      button("hide", pinned, `Hide ${quoted(wordOf(query, pinned))}${hidden ? " instead" : ", to be guessed"}`),
   );
 }
 
@@ -107,7 +117,7 @@ export function endOf(header: Header, q: number | null, home: Pick<Home, "answer
   return template(
     "div",
     { class: "end" },
-    guessesOf(header, row, hidden?.word, caveat),
+    guessesOf(header, row, { hidden, caveat }),
     template("a", { href: `${answer}&q=${row}` }, "How the whole model gets there, to the last step"),
   );
 }

@@ -4,7 +4,7 @@
 import { fetchArrays, fetchFile } from "../core/arrays.ts";
 import { addArray, read } from "../core/document.ts";
 import { Files, Refused } from "../core/files.ts";
-import { compute, COMPUTED } from "./matrices.ts";
+import { compute, COMPUTED, operandNames } from "./matrices.ts";
 
 const KEPT = 6; // documents
 const AT_ONCE = 4; // files
@@ -126,12 +126,13 @@ export class Loading {
    * Fetches what is next to a head of a document, where it is small: its arrays in the neighbouring heads, and the
    * neighbouring layers. What does not come is fetched when it is looked at.
    */
-  ahead({ header, arrays }: WalkDocument, head: number) {
+  ahead(document: WalkDocument, head: number) {
+    const { header, arrays } = document;
     const { heads, layer, references } = header;
     const at = heads.indexOf(head);
     const files = [];
     for (const other of [heads[at + 1], heads[at - 1]]) {
-      const names = ["query", "key", "value"]
+      const names = operandNames(document, ["query", "key", "value"])
         .map((name) => `${name}/${other}`)
         .filter((name) => name in references && !(name in arrays));
       if (sizeOf(names.map((name) => references[name].shape)) <= SMALL) {

@@ -12,21 +12,32 @@ const MOST = 40 * 2 ** 20; // bytes of matrices of all heads and documents, but 
 const HEAD = ["query", "key", "value"];
 const LARGE = 2 ** 24; // multiplications for the scores of a head: more are computed in slices, or the page would hang
 const SLICE = 12; // ms
-const BY_CELL = ["scores", "scaled", "masked", "weights"] as const;
-const SLICED: string[] = [...BY_CELL, "row_sum", "head_outputs", "by_data"];
+const BY_CELL = ["scores", "scaled", "capped", "masked", "weights"] as const;
+const SLICED: string[] = [...BY_CELL, "sink", "row_sum", "head_outputs", "by_data"];
 /** What stands before the number of a head in the name of what has to be computed first. */
 export const COMPUTED = "computed/";
 
 /** What each derived matrix follows from. */
 const INPUTS: Record<string, string[]> = {
   key_t: ["key"],
-  ...Object.fromEntries([...BY_CELL, "row_sum"].map((name) => [name, ["query", "key"]])),
+  ...Object.fromEntries([...BY_CELL, "sink", "row_sum"].map((name) => [name, ["query", "key"]])),
+  ...{ query_angles: ["cos", "sin"], key_angles: ["cos", "sin"] },
   head_outputs: HEAD,
   triangle: [],
   masked_zeros: [],
   softmax_weights: [],
   by_data: HEAD,
 };
+
+/**
+ * The names of the arrays of a document: of queries and keys, those from which scores are computed, after norms and
+ * rotary positions.
+ */
+export function operandNames({ arrays, header }: WalkDocument, names: string[]) {
+  const isHeld = (name: string) =>
+    header.heads.some((head) => [arrays, header.references].some((held) => `${name}/${head}` in held));
+  return names.map((name) => [`rotated_${name}`, `normed_${name}`].find(isHeld) ?? name);
+}
 
 /** Matrices of equal shares of the past, cell by cell. */
 const EQUAL: Record<string, (q: number, k: number) => number> = {
@@ -97,12 +108,14 @@ export class HeadMatrices {
     if (own in header.references) return [own];
     if (this.known(name) in header.references) return [this.known(name)];
     if (name === "concat") {
-      const arrays = header.heads.flatMap((head) => matrixNames(this.document, head, [...HEAD, ...maskNames(header)]));
+      const needed = [...this.operandNames, ...maskNames(header)];
+      const arrays = header.heads.flatMap((head) => matrixNames(this.document, head, needed));
       const others = header.heads.map((head) => new HeadMatrices(this.document, head));
       return arrays.length ? arrays : others.flatMap((one) => one.uncomputed("head_outputs"));
     }
     const masks = Object.hasOwn(INPUTS, name) && name !== "key_t" ? maskNames(header) : [];
-    const arrays = matrixNames(this.document, this.head, [...(INPUTS[name] ?? []), ...masks]);
+    const inputs = operandNames(this.document, INPUTS[name] ?? []);
+    const arrays = matrixNames(this.document, this.head, [...inputs, ...masks]);
     return arrays.length ? arrays : this.uncomputed(name);
   }
 
@@ -115,7 +128,7 @@ export class HeadMatrices {
   }
 
   get isLarge() {
-    const [query, key] = [this.held("query"), this.held("key")];
+    const [query, key] = this.operandNames.map((name) => this.held(name));
     return Boolean(query && key) && query.shape[0] * key.data.length > LARGE;
   }
 
@@ -142,14 +155,17 @@ export class HeadMatrices {
    */
   *rows({ hasCells, hasOutput }: { hasCells: boolean; hasOutput: boolean }): Generator<void> {
     const { attention } = this;
-    const { queries, keys, valueSize: width } = attention;
-    const cells = Object.fromEntries(BY_CELL.map((name) => [name, emptyMatrix(hasCells ? queries : 0, keys)]));
+    const { queries, keys, valueSize: width, sinks } = attention;
+    const names = BY_CELL.filter((name) => name !== "capped" || attention.header.cap);
+    const cells = Object.fromEntries(names.map((name) => [name, emptyMatrix(hasCells ? queries : 0, keys)]));
+    const sink = hasCells && sinks ? emptyMatrix(queries, 1) : null;
     const products = hasCells && !this.isLarge ? new Float64Array(queries * keys) : null;
     const output = emptyMatrix(hasOutput ? queries : 0, width);
     for (let q = 0; q < queries; q += 1) {
       if (hasCells) {
         const row = attention.row(q);
-        for (const name of BY_CELL) cells[name].data.set(row[name], q * keys);
+        for (const name of names) cells[name].data.set(row[name], q * keys);
+        if (sink) sink.data[q] = row.sink?.share ?? 0;
         blankHidden(attention, q, cells);
         products?.set(row.scores, q * keys);
       }
@@ -157,6 +173,7 @@ export class HeadMatrices {
       yield;
     }
     if (hasCells) for (const [name, made] of Object.entries(cells)) this.derived.set(name, made);
+    if (sink) this.derived.set("sink", sink);
     this.products ??= products;
     if (hasOutput) outputsOf(this.document).set(this.head, output);
   }
@@ -175,12 +192,18 @@ export class HeadMatrices {
 
   /** Its arithmetic, row by row. */
   get attention() {
-    return new Attention(this.document.header, this.operands([...HEAD, "mask"]), this.products);
+    return new Attention(this.document.header, this.operands([...HEAD, "mask", "sinks"]), this.products);
   }
 
   /** The names of the arrays that must be fetched before a row's arithmetic can be had. */
   get missingOfRows() {
-    return matrixNames(this.document, this.head, ["query", "key", ...maskNames(this.document.header)]);
+    const [query, key] = this.operandNames;
+    return matrixNames(this.document, this.head, [query, key, ...maskNames(this.document.header)]);
+  }
+
+  /** The names of the queries, keys and values from which scores and outputs are computed. */
+  get operandNames() {
+    return operandNames(this.document, HEAD);
   }
 
   /** What is derived takes. */
@@ -199,7 +222,8 @@ export class HeadMatrices {
     if (name === "concat") return concatenated(this.document);
     if (!Object.hasOwn(INPUTS, name)) return undefined;
     if (name in EQUAL) return this.eachCell(EQUAL[name]);
-    if (name === "key_t") return transposed(this.operand("key"));
+    if (name === "key_t") return transposed(this.operand(this.operandNames[1]));
+    if (name === "query_angles" || name === "key_angles") return anglesOf(this.operand("cos"), this.operand("sin"));
     if (name === "head_outputs" || name === "by_data") return headOutputs(this);
     if (name === "row_sum") return rowSums(this.get("weights") as Matrix);
     finish(this.rows({ hasCells: true, hasOutput: false }));
@@ -211,13 +235,14 @@ export class HeadMatrices {
     return this.held(name) as Matrix;
   }
 
-  /** Those of these arrays that are here. */
+  /** Those of these operands of attention that are here. */
   operands(names: string[]): Partial<Arrays> {
-    return Object.fromEntries(names.map((name) => [name, this.held(name)]));
+    const arrays = operandNames(this.document, names).map((name) => this.held(name));
+    return Object.fromEntries(names.map((name, n) => [name, arrays[n]]));
   }
 
   eachCell(at: (q: number, k: number) => number): Matrix {
-    const [queries, keys] = [this.operand("query").shape[0], this.operand("key").shape[0]];
+    const [queries, keys] = this.operandNames.map((operand) => this.operand(operand).shape[0]);
     const made = emptyMatrix(queries, keys);
     for (let n = 0; n < made.data.length; n += 1) made.data[n] = at(Math.floor(n / keys), n % keys);
     return made;
@@ -246,8 +271,8 @@ function finish(work: Generator<void>) {
   while (!work.next().done);
 }
 
-/** The mask of a document as its arrays name it: none where it follows from the positions. */
-const maskNames = ({ mask }: WalkDocument["header"]) => (mask === "causal" ? [] : ["mask"]);
+/** The mask of a document as its arrays name it, none where it follows from the positions; and a sink's scores. */
+const maskNames = ({ mask }: WalkDocument["header"]) => (mask === "causal" ? ["sinks"] : ["mask", "sinks"]);
 
 /** Of these arrays of a head, those that a document refers to but does not hold. */
 function matrixNames({ arrays, header }: WalkDocument, head: number, names: string[]) {
@@ -301,6 +326,11 @@ function transposed({ data, shape: [rows, columns] }: Matrix): Matrix {
   const made = new Float32Array(data.length);
   for (let i = 0; i < rows; i += 1) for (let j = 0; j < columns; j += 1) made[j * rows + i] = data[i * columns + j];
   return { data: made, shape: [columns, rows] };
+}
+
+/** The angles of which these are the cosines and the sines. */
+function anglesOf(cos: Matrix, sin: Matrix): Matrix {
+  return { data: sin.data.map((y, n) => Math.atan2(y, cos.data[n])), shape: cos.shape };
 }
 
 function rowSums({ data, shape: [rows, columns] }: Matrix): Matrix {

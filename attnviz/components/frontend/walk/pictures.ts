@@ -72,8 +72,14 @@ export const ofHead = <T extends SaidText>(text: T | T[], own: number): T => (Ar
 
 /** The names of all matrices that a picture needs. */
 function shownIn({ panels, products: made, operations }: PictureSpec) {
-  const norms = Object.values(operations).flatMap(({ weight, bias }) => [weight, bias]);
-  const vectors = [...Object.values(made).map(({ bias }) => bias), ...norms].filter((name) => name !== null);
+  const tables = Object.values(operations).flatMap(({ weight, bias, root, cos, sin }) => [
+    weight,
+    bias,
+    root,
+    cos,
+    sin,
+  ]);
+  const vectors = [...Object.values(made).map(({ bias }) => bias), ...tables].filter((name) => name !== null);
   return [...panels.flatMap(({ name, limit }) => [name, ...(Array.isArray(limit) ? limit : [])]), ...vectors];
 }
 
@@ -122,7 +128,10 @@ function products({ products: made, operations }: PictureSpec, matrices: HeadMat
   ]);
   const others = Object.entries(operations).map(([result, one]) => [
     result,
-    { ...one, weight: vector(one.weight), bias: vector(one.bias) },
+    {
+      ...{ ...one, weight: vector(one.weight), bias: vector(one.bias) },
+      ...{ root: vector(one.root), cos: vector(one.cos), sin: vector(one.sin) },
+    },
   ]);
   return Object.fromEntries([...multiplied, ...others]);
 }

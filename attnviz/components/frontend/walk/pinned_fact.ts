@@ -20,7 +20,10 @@ export type Parts = (string | WordedTarget)[];
 
 /** by the name of the step */
 const OF_ROW: Record<string, (pinned: Pinned) => Parts> = {
+  normed: queryNormSaid,
+  rotated: turnedSaid,
   scaled: scaledSaid,
+  capped: cappedSaid,
   weights: weightsSaid,
   attention_residual: sumSaid,
   feed_forward_residual: sumSaid,
@@ -51,7 +54,8 @@ function weightsSaid({ matrices, q, k }: Pinned): Parts {
   const weights = rowOf(matrices, "weights", q);
   if (!weights) return [];
   if (weights.every(Number.isNaN)) {
-    return ["In ", row(matrices, q), ", every key is hidden: its exponentials sum to 0. It gets no weights."];
+    const all = matrices.get("sink") ? "the sink takes all of it." : "its exponentials sum to 0. It gets no weights.";
+    return ["In ", row(matrices, q), `, every key is hidden: ${all}`];
   }
   const most = largest(weights);
   const puts = (at: number) => ({
@@ -64,7 +68,9 @@ function weightsSaid({ matrices, q, k }: Pinned): Parts {
   const isHidden = k !== null && Number.isNaN(weights[k]);
   const why = isHidden ? [", which is hidden from it"] : [];
   const rest = k === null || k === most ? [] : ["; most, ", puts(most), ", on ", column(matrices, most)];
-  return [...begin, ...why, ...rest, "."];
+  const sink = rowOf(matrices, "sink", q);
+  const ofSink = sink ? ["; the sink takes ", { words: share(sink[0]), row: q, matrix: "sink" }] : [];
+  return [...begin, ...why, ...rest, ...ofSink, "."];
 }
 
 function columnSaid(matrices: HeadMatrices, k: number): Parts {
@@ -75,6 +81,21 @@ function columnSaid(matrices: HeadMatrices, k: number): Parts {
   const weight = data[q * shape[1] + k] || 0;
   const words = { words: share(weight), row: q, column: k, matrix: "weights" };
   return ["Here ", column(matrices, k), ", gets most from ", row(matrices, q), ": ", words, "."];
+}
+
+function queryNormSaid({ matrices, q }: Pinned): Parts {
+  const [before, after] = ["query", "normed_query"].map((name) => rowOf(matrices, name, q));
+  if (!before || !after) return [];
+  const lengths = [before, after].map((numbers) => fixed(length(numbers)));
+  return ["The query of ", row(matrices, q), `, had a length of ${lengths[0]}; after its norm it has ${lengths[1]}.`];
+}
+
+function turnedSaid({ matrices, q }: Pinned): Parts {
+  const angles = rowOf(matrices, "query_angles", q);
+  if (!angles?.length) return [];
+  const turned = (at: number) => ({ words: fixed(angles[at]), row: q, column: at, matrix: "query_angles" });
+  const last = angles.length > 1 ? [", the last by ", turned(angles.length - 1)] : [];
+  return ["In ", row(matrices, q), ", the first pair of dimensions turns by ", turned(0), ...last, "."];
 }
 
 function scaledSaid({ matrices, q, k }: Pinned): Parts {
@@ -88,6 +109,17 @@ function scaledSaid({ matrices, q, k }: Pinned): Parts {
   const what = k === null ? [", the largest magnitude"] : [", ", column(matrices, k), ","];
   const change = [" goes from ", written("scores", scores), " to ", written("scaled", scaled)];
   return ["In ", row(matrices, q), ...what, ...change, ` (× ${fixed(scale, 4)}).`];
+}
+
+function cappedSaid({ matrices, q, k }: Pinned): Parts {
+  const [scaled, capped] = [rowOf(matrices, "scaled", q), rowOf(matrices, "capped", q)];
+  const { cap } = matrices.document.header;
+  if (!scaled || !capped || !cap) return [];
+  const at = k ?? largest(scaled.map(Math.abs));
+  const written = (matrix: string, numbers: number[]) => ({ words: fixed(numbers[at]), row: q, column: at, matrix });
+  const what = k === null ? [", the largest magnitude"] : [", ", column(matrices, k), ","];
+  const change = [" goes from ", written("scaled", scaled), " to ", written("capped", capped)];
+  return ["In ", row(matrices, q), ...what, ...change, ` (c = ${fixed(cap, 1)}).`];
 }
 
 function sumSaid({ matrices, step, q }: Pinned): Parts {

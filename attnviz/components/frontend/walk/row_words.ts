@@ -80,16 +80,27 @@ export const listOf = (names: string[]) =>
   names.length > 1 ? `${names.slice(0, -1).join(", ")} and ${names.at(-1)}` : names[0];
 
 /** The finding of a row: “it” gives 97 % of its attention to “bicycle”. */
-export function findingOf({ document: { header } }: HeadMatrices, row: number, { weights, allHidden }: AttentionRow) {
+export function findingOf(
+  { document: { header } }: HeadMatrices,
+  row: number,
+  { weights, allHidden, sink }: AttentionRow,
+) {
   const { query, key } = header;
   const name = (role: string, axis: Axis, n: number) => span(role, quoted(wordOf(axis, n)));
   const isEqual = (n: number) => key === query && wordOf(key, n) === wordOf(query, row);
-  if (allHidden) return [name("query", query, row), " sees no token at all, so it has no attention to give."];
+  if (allHidden) {
+    const rest = sink ? ": the sink takes all of its attention." : ", so it has no attention to give.";
+    return [name("query", query, row), ` sees no token at all${rest}`];
+  }
   const most = largest(weights);
+  if (!weights[most] && sink) {
+    return [name("query", query, row), " gives nothing to any token: the sink takes all of its attention."];
+  }
   const isItself = key === query && most === row;
   return [
     ...[name("query", query, row), " gives ", template("b", {}, share(weights[most])), " of its attention to "],
     ...(isItself ? ["itself."] : [isEqual(most) && "another ", name("key", key, most), "."]),
+    sink !== null && ` The sink takes ${share(sink.share)}.`,
   ];
 }
 
@@ -104,32 +115,38 @@ export function saidOf(weights: Float64Array, query: Axis, key: Axis, row: numbe
 
 /** The softmax of a row, written out for the keys that get most: score, scaled, exponential, share. */
 export function writtenOut({ document: { header } }: HeadMatrices, numbers: AttentionRow, onOpen: () => void) {
-  const { scaled, masked, exponentials, weights, shift, sum } = numbers;
+  const { capped, masked, exponentials, weights, shift, sum, sink } = numbers;
   const order = byWeight(weights);
   const [shown, others] = [order.slice(0, WRITTEN_OUT), order.slice(WRITTEN_OUT)];
-  const hasBias = order.some((k) => masked[k] !== scaled[k]);
+  const hasBias = order.some((k) => masked[k] !== capped[k]);
+  const added = [...(header.cap ? ["capped"] : []), ...(hasBias ? ["masked"] : [])];
   const total = (of: Float64Array) => others.reduce((all, k) => all + of[k], 0);
-  const exponential = `exp(${hasBias ? "masked" : "scaled"}${shift ? ` − ${operand(shift)}` : ""})`;
+  const exponential = `exp(${added.at(-1) ?? "scaled"}${shift ? ` − ${operand(shift)}` : ""})`;
   const factor = header.scale === 1 ? "1" : header.scale_label;
-  const titles = ["looks at", "score q · k", `scaled, × ${factor}`, hasBias && "masked", exponential, "share"];
-  const columns = titles.map((title) => title && template("th", { scope: "col" }, title));
+  const titles = ["looks at", "score q · k", `scaled, × ${factor}`, ...added, exponential, "share"];
+  const columns = titles.map((title) => template("th", { scope: "col" }, title));
   const sumRow = (title: string, exponentialSum: number, weight: number) =>
     template(
       "tr",
       { key: title, class: "sum" },
-      template("th", { scope: "row", colSpan: hasBias ? 4 : 3 }, title),
+      template("th", { scope: "row", colSpan: 3 + added.length }, title),
       ...[number(exponentialSum), weightText(weight)].map((text) => template("td", {}, text)),
     );
   const body = template(
     "tbody",
     {},
-    ...shown.map((k) => keyRow(wordOf(header.key, k), k, numbers, hasBias)),
+    ...shown.map((k) => keyRow(wordOf(header.key, k), k, numbers, added as ByKey[])),
     others.length > 0 &&
       sumRow(others.length > 1 ? `${others.length} others` : "1 other", total(exponentials), total(weights)),
+    sink && sumRow("the sink", sink.exponential, sink.share),
     sumRow("sum", sum, 1),
   );
   const hidden = weights.length - order.length;
-  const [first] = shown;
+  const first = shown.at(0);
+  const quotient =
+    first === undefined // of a row whose keys are hidden by a finite number, beside a sink
+      ? "The sink takes all. "
+      : `${number(exponentials[first])} / ${number(sum)} = ${weightText(weights[first])}. `;
   return template(
     "div",
     { class: "arithmetic" },
@@ -137,16 +154,19 @@ export function writtenOut({ document: { header } }: HeadMatrices, numbers: Atte
     template(
       "p",
       {},
-      `${number(exponentials[first])} / ${number(sum)} = ${weightText(weights[first])}. `,
+      quotient,
       hidden > 0 && `${hidden} ${hidden > 1 ? "tokens get" : "token gets"} nothing. `,
       template("button", { type: "button", onclick: onOpen }, "The whole matrix"),
     ),
   );
 }
 
-function keyRow(word: string, k: number, numbers: AttentionRow, hasBias: boolean) {
-  const { scores, scaled, masked, exponentials, weights } = numbers;
-  const plain = [scores, scaled, ...(hasBias ? [masked] : [])].map((of) => number(of[k], 2));
+type ByKey = "capped" | "masked";
+
+/** @param added what stands between the scaled score and its exponential */
+function keyRow(word: string, k: number, numbers: AttentionRow, added: ByKey[]) {
+  const { scores, scaled, exponentials, weights } = numbers;
+  const plain = [scores, scaled, ...added.map((name) => numbers[name])].map((of) => number(of[k], 2));
   return template(
     "tr",
     { key: k },

@@ -19,12 +19,12 @@ import {
   wordOf,
   writtenOut,
 } from "./row_words.ts";
-import { Writing } from "./writing.ts";
 import type { AttentionRow } from "../core/attention.ts";
 import type { Axis, Header } from "../core/document.ts";
 import { forPointer } from "../core/touch.ts";
 import type { Pen } from "../pen/pen.ts";
 import type { HeadMatrices } from "./matrices.ts";
+import { Writer } from "./writer.ts";
 import type { Template } from "../core/template.ts";
 import type { Place } from "./arcs.ts";
 import type { Hiding } from "./guesses.ts";
@@ -94,7 +94,7 @@ export class Sentence {
   isOpen = false;
   isDimmed = false;
   hiding: Hiding = {};
-  writing: Writing = new Writing(() => {
+  writer: Writer = new Writer(() => {
     this.draw();
     this.place();
   });
@@ -139,7 +139,7 @@ export class Sentence {
    * @param home what the page offers besides
    */
   show(matrices: HeadMatrices, pinned: number | null, isDimmed = false, home: Home | null = null) {
-    if (home) this.writing.show(home, matrices.document.header.query.text);
+    if (home) this.writer.show(home, matrices.document.header.query.text);
     if (matrices !== this.matrices) {
       this.hovered = null; // another text may have fewer words
       this.written.clear();
@@ -184,7 +184,7 @@ export class Sentence {
   clear(why = "") {
     [this.matrices, this.attention, this.hovered] = [null, null, null];
     this.written.clear();
-    this.writing.reset();
+    this.writer.writing?.reset();
     this.later.cancel();
     this.placing.cancel();
     write(this.root, template("p", { class: "finding" }, why));
@@ -211,7 +211,7 @@ export class Sentence {
     const { query, key } = matrices.document.header;
     if (row >= query.labels.length) return;
     const numbers = attention.row(row);
-    const count = query.labels.length + this.writing.count;
+    const count = query.labels.length + (this.writer.writing?.count ?? 0);
     const size = SIZES.findLast(([least]) => count >= least)?.[1] ?? "";
     this.words.dataset.size = size;
     this.words.classList.toggle("dimmed", this.isDimmed);
@@ -220,7 +220,7 @@ export class Sentence {
         "p",
         { key: side, class: `line ${side}`, dir: isRightToLeft(axis) ? "rtl" : "ltr" },
         ...axis.labels.map((_, n) => this.word(axis, n, { side, row, weights: numbers.weights })),
-        ...(side === "both" ? this.writing.words() : []),
+        ...(side === "both" ? (this.writer.writing?.words() ?? []) : []),
       );
     const lines = key === query ? [line(query, "both")] : [line(query, "query"), line(key, "key")];
     write(this.words, this.arcs, ...lines);
@@ -334,15 +334,15 @@ export class Sentence {
   /** What the model expects: of the last character that it has written, else of the row. */
   answer(header: Header) {
     const { query } = header;
-    if (this.writing.count) return this.writing.line(wordOf(query, query.labels.length - 1));
-    return guessesOf(header, this.row, this.hiding.hidden?.word, this.hiding.caveat);
+    if (this.writer.writing?.count) return this.writer.writing.line(wordOf(query, query.labels.length - 1));
+    return guessesOf(header, this.row, this.hiding);
   }
 
   /** What can be asked for below the words. */
   asks(numbers: AttentionRow) {
     const { header } = (this.matrices as HeadMatrices).document;
     const hiding = hidingOf(header, this.pinned, this.hiding, this.choose.hide);
-    return [this.question(numbers), this.writing.button(), hiding, this.added(numbers.weights)];
+    return [this.question(numbers), this.writer.writing?.button(), hiding, this.added(numbers.weights)];
   }
 
   question({ weights, allHidden }: AttentionRow) {

@@ -1,6 +1,7 @@
 // The state of a walk: the document, and what the view is shaped by. Listeners are called once for each change.
 
 import { matricesOf } from "./matrices.ts";
+import { STEP_ORDER } from "../core/constants.ts";
 
 const FIRST: WalkValues = {
   ...{ step: "tokens", layer: 0, head: 0, q: null, k: null, drawing: "stage" },
@@ -35,7 +36,10 @@ export class Store {
     const { heads, steps, query, key } = this.document.header;
     const inside = (at: number | null, labels: string[]) =>
       at !== null && Number.isInteger(at) && at >= 0 && at < labels.length ? at : null;
-    const step = steps.find(({ name }) => name === values.step) ?? steps[0];
+    const known = (wanted: string) => steps.find(({ name }) => name === wanted);
+    const earlier = STEP_ORDER.slice(0, Math.max(0, STEP_ORDER.indexOf(values.step)));
+    const before = steps.filter(({ name }) => earlier.includes(name)).at(-1);
+    const step = known(values.step) ?? before ?? steps[0]; // not every layer has every step
     return {
       ...values,
       head: heads.includes(values.head) ? values.head : heads[0],
