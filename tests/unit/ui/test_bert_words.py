@@ -235,8 +235,7 @@ def test_the_configuration_s_numbers_are_those_on_screen(monkeypatch: pytest.Mon
 
 
 def test_blanks_are_a_table_by_position_and_rank(monkeypatch: pytest.MonkeyPatch) -> None:
-    tokenizer = SimpleNamespace(convert_ids_to_tokens=["a", "Ġb", "c", "d"].__getitem__, mask_token_id=3)
-    model = SimpleNamespace(tokenizer=tokenizer, is_byte_level=True, name=" some/model ")
+    model = SimpleNamespace(label=["a", "␣b", "c", "d"].__getitem__, mask=("<mask>", 3), name=" some/model ")
     blanks = Blanks(
         tokens_of((0, 1, 3)), (1, 2), (1, None), torch.tensor([[1, 0], [2, 1]]), torch.tensor([[5.0, 4], [3, 2]]),
         torch.tensor([[0.75, 0.25], [0.5, 0.125]]), (None, None), (None, None),
