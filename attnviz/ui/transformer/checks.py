@@ -6,7 +6,7 @@ positions, order, another word, padding, dropout, and mistakes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from attnviz.tokens import Tokens
     from attnviz.toy.stacks import Encoder, Seq2Seq
     from attnviz.trace.layer import Block
+    from attnviz.trace.trace import Trace
 
 _STACK = "check_stack"
 NOT_KNOWN = "What follows attention is not known of this model."
@@ -170,8 +171,8 @@ def show_norm(here: ShownPart) -> None:
 
 def show_lens(here: ShownPart) -> None:
     """Show the likeliest tokens after each block, and the probability of the token that is likeliest at the end."""
-    from attnviz.figures.plots import heatmap, lines
-    from attnviz.measures.residual_stream import lens_by_position, logit_lens
+    from attnviz.figures.plots import lines
+    from attnviz.measures.residual_stream import logit_lens
 
     trace = here.trace(RESOURCES)
     if trace.vocabulary is None:
@@ -207,25 +208,34 @@ def show_lens(here: ShownPart) -> None:
     st.markdown(f"The probability of “{plain(likeliest)}”:")
     series = {"probability": lens.of_last.tolist()}
     plot(lines(series, lens.parts, palette(), title="probability", across=""), "check_lens")
-    first = max(0, min(row - LENS_ROWS // 2, len(tokens) - LENS_ROWS))
-    rows = range(len(tokens))[first : first + LENS_ROWS]
-    by_position = lens_by_position(trace, rows)
-    if by_position is not None:
-        best, shares = by_position
-        around = "" if len(rows) == len(tokens) else f" The {LENS_ROWS} rows around the chosen one are shown."
-        st.markdown(f"**All rows through the lens:** the likeliest token of each, coloured by its probability.{around}")
-        names = [[label(token) for token in of_row] for of_row in best.tolist()]
-        labels = numbered(tokens.labels)[first : first + LENS_ROWS]
-        plot(
-            heatmap(shares, labels, lens.parts, palette(), across="", signed=False, limit=1.0, texts=names),
-            "check_lens_rows",
-        )
+    _show_lens_rows(trace, tokens, row, lens.parts)
     if here.model.description.head_note:
         st.caption(plain(here.model.description.head_note))
     st.caption(
         "Raw: the head was trained for the last state alone, and earlier ones may lie in another basis (nostalgebraist "
         "2020, “interpreting GPT: the logit lens”). "
         + ("" if trace.has_learned else "These weights have learned nothing, so it means nothing yet.")
+    )
+
+
+def _show_lens_rows(trace: Trace, tokens: Tokens, row: int, parts: Sequence[str]) -> None:
+    """Show the likeliest token of each row after each block, or of the `LENS_ROWS` rows around the chosen one."""
+    from attnviz.figures.plots import heatmap
+    from attnviz.measures.residual_stream import lens_by_position
+
+    first = max(0, min(row - LENS_ROWS // 2, len(tokens) - LENS_ROWS))
+    rows = range(len(tokens))[first : first + LENS_ROWS]
+    by_position = lens_by_position(trace, rows)
+    if trace.vocabulary is None or by_position is None:
+        return
+    best, shares = by_position
+    around = "" if len(rows) == len(tokens) else f" The {LENS_ROWS} rows around the chosen one are shown."
+    st.markdown(f"**All rows through the lens:** the likeliest token of each, coloured by its probability.{around}")
+    names = [[trace.vocabulary.label(token) for token in of_row] for of_row in best.tolist()]
+    labels = numbered(tokens.labels)[first : first + LENS_ROWS]
+    plot(
+        heatmap(shares, labels, parts, palette(), across="", signed=False, limit=1.0, texts=names),
+        "check_lens_rows",
     )
 
 
