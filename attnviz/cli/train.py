@@ -13,6 +13,11 @@ from attnviz.cli import INTERRUPTED, add_output_options, command_line, failed, r
 from attnviz.training.series import SHIPPED
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from attnviz.bert.head_card import Corpus
+    from attnviz.bert.language_head import HeadRun
+    from attnviz.pretrained.masked_head import HeadWeights
     from attnviz.trained.card import AboutFiles, Card
     from attnviz.trained.making import ModelTraining
     from attnviz.training.plan import Plan
@@ -202,16 +207,12 @@ def _command_from(arguments: argparse.Namespace, training: TrainingSettings, usu
 
 def _train_blanks(arguments: argparse.Namespace) -> int:
     """Read the texts with the built-in model, train the head and write it; Ctrl-C leaves what is done so far."""
-    from datetime import UTC, datetime
-
     import torch
     from tqdm import tqdm
 
-    from attnviz.bert.head_card import WHAT, Card
-    from attnviz.bert.language_head import SEEDS, SETTINGS, HeadRun, are_words, score_alone
+    from attnviz.bert.language_head import SEEDS, SETTINGS, HeadRun, are_words
     from attnviz.bert.masked_states import (
         FEWEST,
-        HIDDEN_PART,
         MOST,
         MaskedStates,
         digest_of,
@@ -219,7 +220,6 @@ def _train_blanks(arguments: argparse.Namespace) -> int:
         read_corpora,
         shuffled,
     )
-    from attnviz.bert.search import built_in
     from attnviz.files import write_atomically
     from attnviz.pretrained.built_in import BuiltInModel
     from attnviz.pretrained.described import VOCABULARY, WIDTH, find_folder
@@ -257,20 +257,38 @@ def _train_blanks(arguments: argparse.Namespace) -> int:
         is_done = run.run(is_stopped, lambda count, _: bar.update(count - bar.n))
     if not is_done or run.weights is None:
         return failed(f"stopped after {run.steps:,} of {SEEDS * settings.steps:,} steps; {again}", INTERRUPTED)
-    alone = score_alone(
-        BuiltInModel(find_folder(), run.weights), built_in().sentences, lambda token: bool(is_word[token])
-    )
-    card = Card(
-        WHAT, tuple(corpora), HIDDEN_PART, run.trained_on, settings, tuple(run.results), alone,
-        _command_from(arguments, settings, SETTINGS), datetime.now(UTC).date().isoformat(), torch.__version__,
-    )  # fmt: skip
-    write_atomically(arguments.out, run.weights.to_bytes())
-    write_atomically(arguments.out.with_suffix(".json"), card.to_bytes())
+    verdict = _write_head(arguments, run, run.weights, corpora)
     for file in (checkpoint, states):
         file.unlink(missing_ok=True)
     if not arguments.quiet:
-        sys.stdout.write(f"{arguments.out}: {card.verdict}\n")
+        sys.stdout.write(f"{arguments.out}: {verdict}\n")
     return 0
+
+
+def _write_head(arguments: argparse.Namespace, run: HeadRun, weights: HeadWeights, corpora: Sequence[Corpus]) -> str:
+    """Write the head of a finished run and its card; return how well it does, in a sentence."""
+    from datetime import UTC, datetime
+
+    import torch
+
+    from attnviz.bert.head_card import WHAT, Card
+    from attnviz.bert.language_head import SETTINGS, score_alone
+    from attnviz.bert.masked_states import HIDDEN_PART
+    from attnviz.bert.search import built_in
+    from attnviz.files import write_atomically
+    from attnviz.pretrained.built_in import BuiltInModel
+    from attnviz.pretrained.described import find_folder
+
+    alone = score_alone(
+        BuiltInModel(find_folder(), weights), built_in().sentences, lambda token: bool(run.is_word[token])
+    )
+    card = Card(
+        WHAT, tuple(corpora), HIDDEN_PART, run.trained_on, run.settings, tuple(run.results), alone,
+        _command_from(arguments, run.settings, SETTINGS), datetime.now(UTC).date().isoformat(), torch.__version__,
+    )  # fmt: skip
+    write_atomically(arguments.out, weights.to_bytes())
+    write_atomically(arguments.out.with_suffix(".json"), card.to_bytes())
+    return card.verdict
 
 
 def run_measure(arguments: argparse.Namespace) -> int:
