@@ -23,8 +23,9 @@ from transformers.initialization import no_init_weights
 from transformers.utils import logging
 
 from attnviz.pretrained.attention_interface import IMPLEMENTATION
+from attnviz.pretrained.configuration import auto_class
 from attnviz.pretrained.names import ModelError, UnfitError, attempt, check_tokenizer, local_folder, shown
-from attnviz.pretrained.transformers_model import TransformersModel, auto_class
+from attnviz.pretrained.transformers_model import TransformersModel
 from attnviz.pretrained.unfit import OWN_CODE, check_configuration, check_kind, check_model, check_numbers, in_its_place
 
 logging.set_verbosity_error()

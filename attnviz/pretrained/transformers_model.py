@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import partial
+from dataclasses import replace
 from inspect import signature
-from itertools import chain, product
+from itertools import chain
 from threading import Lock
-from typing import Any, cast, get_args
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
-from transformers import AutoModel, AutoModelForCausalLM, AutoModelForMaskedLM
-from transformers.models.auto.modeling_auto import (
-    MODEL_FOR_CAUSAL_LM_MAPPING_NAMES,
-    MODEL_FOR_MASKED_LM_MAPPING_NAMES,
-    MODEL_MAPPING_NAMES,
-)
 
 from attnviz.attention import AttentionSteps, Mask
 from attnviz.formatting import counted
@@ -29,15 +21,18 @@ from attnviz.pretrained.attention_interface import (
     check_shown,
     is_checked,
 )
+from attnviz.pretrained.configuration import (
+    auto_class,
+    feed_forward_width,
+    is_plain_body,
+    layer_counts,
+    layers_with_steps,
+    stated_by,
+)
 from attnviz.pretrained.families import (
-    FEED_FORWARD,
-    count_layers,
-    count_layers_of,
     count_parameters,
     find_after_attention,
     find_final_norm,
-    find_head_norms,
-    find_input_projections,
     find_language_head,
     find_norms,
     find_output_projection,
@@ -45,12 +40,11 @@ from attnviz.pretrained.families import (
     find_weights,
     layer_numbers,
     module_names,
-    reproduces,
 )
-from attnviz.pretrained.model import BlockMaps, FusedOrder, ModuleNames, PretrainedModel, block_of, padded, true_mask
+from attnviz.pretrained.model import BlockMaps, ModuleNames, PretrainedModel, block_of, padded, true_mask
 from attnviz.pretrained.names import UnfitError, attempt, shown
+from attnviz.pretrained.operands import find_operands
 from attnviz.pretrained.passes import PositionTables, run_modules, sizes_of, watch_maps
-from attnviz.pretrained.rotary import RotaryLayout, find_rotary
 from attnviz.pretrained.unfit import (
     MORE_THAN_TEXT,
     NO_HIDDEN,
@@ -61,26 +55,14 @@ from attnviz.pretrained.unfit import (
     without_calls,
 )
 from attnviz.tokens import Tokens, from_encoding, label_of, repair
-from attnviz.trace.head_norm import HeadNorm
-from attnviz.trace.layer import Norm, Operand, Projection
-from attnviz.trace.matrices import QKV
-from attnviz.trace.model import Description, Kind, ModelSizes, Need, feed_forward_widths
+from attnviz.trace.layer import Norm
+from attnviz.trace.model import Description, Kind, ModelSizes
 from attnviz.trace.recorder import Call, Pass, Recorder, recording, watch_inputs, watch_norm, watch_tables
-from attnviz.trace.rotation import Rotation
 from attnviz.trace.vocabulary import Vocabulary
 
 MAX_TOKENS = 1024
 """The maximum length of a text, even if the model takes more: browsers can draw matrices of about a million cells."""
 
-FEED_FORWARD_WIDTHS = ("intermediate_size", "d_ff", "encoder_ffn_dim", "ffn_dim", "hidden_dim")
-"""The names of F in configurations: BERT and most others; T5; BART; OPT; DistilBERT"""
-
-NOT_LINEAR = (
-    "This family changes queries or keys between the projection and the attention (for example by a scale of its own), "
-    "so X · W alone does not give them; they are shown as attention received them."
-)
-NO_INPUT = "How this family passes X to its attention is not known, so neither X nor X · W is available."
-NO_PROJECTIONS = "How this family projects its queries and keys is not known, so X · W is not available."
 NO_AFTER = "How this family adds, normalises and feeds forward after its attention is not known here."
 NO_LANGUAGE_HEAD = "This model has no language head, or one that does more than one known module does."
 NO_OUTPUT = "Where this family keeps W_O is not known, so the output after the heads is not available."
@@ -100,7 +82,7 @@ class TransformersModel(PretrainedModel):
         self.name = name
         self._whole = cast(Any, model.eval())
         self._model = self._whole.base_model
-        if not _is_plain_body(self._model, self._whole.config):
+        if not is_plain_body(self._model, self._whole.config):
             self.loader = auto_class(self._whole.config).__name__
         self._tokenizer = tokenizer
         if tokenizer.mask_token_id is not None:
@@ -132,22 +114,26 @@ class TransformersModel(PretrainedModel):
         self._theirs.watch(self._model, set(modules))
         with torch.inference_mode():
             probe, hidden = self._compared_pass(len(modules))
-            inputs = (call.query_input if call.block_input is None else call.block_input for call in probe.calls)
-            following = [*inputs, hidden][1:]
-            self.blocks = tuple(map(self._maps, probe.calls, probe.modules, following))
-            self.language_head = self._language_head(hidden)
-            self.vocabulary = self._vocabulary(hidden)
-            self.output_bias = self._output_bias()
-            outputs = self._whole.get_output_embeddings()
-            self.head_outputs = len(outputs.weight) if isinstance(outputs, nn.Linear) else None
-            self.has_positions = self._finds_positions()
-            if not self.has_positions:  # the table may be of rotations, or of what is added to scores
-                self.position_rows = None
-            self.final_norms = self._final_norms(probe.calls, hidden)
+            self._find_parts(probe, hidden)
         self._names = self._names_by_kind(probe.modules)
         self.not_run = self._not_run()
         width = self._width(hidden)
         self.description = self._describe(probe.calls, width=width, checked=is_checked(self._model, modules))
+
+    def _find_parts(self, probe: Recorder, hidden: Tensor) -> None:
+        """Find the blocks, the language head and the norms by a recorded pass and its last hidden state, (T, C)."""
+        inputs = (call.query_input if call.block_input is None else call.block_input for call in probe.calls)
+        following = [*inputs, hidden][1:]
+        self.blocks = tuple(map(self._maps, probe.calls, probe.modules, following))
+        self.language_head = self._language_head(hidden)
+        self.vocabulary = self._vocabulary(hidden)
+        self.output_bias = self._output_bias()
+        outputs = self._whole.get_output_embeddings()
+        self.head_outputs = len(outputs.weight) if isinstance(outputs, nn.Linear) else None
+        self.has_positions = self._finds_positions()
+        if not self.has_positions:  # the table may be of rotations, or of what is added to scores
+            self.position_rows = None
+        self.final_norms = self._final_norms(probe.calls, hidden)
 
     def _watch(self, modules: Sequence[nn.Module]) -> None:
         """Record the inputs of attention modules, and of the norms before them in pre-norm blocks."""
@@ -183,7 +169,7 @@ class TransformersModel(PretrainedModel):
                 self.max_tokens = self._with_room(room)
                 continue
             self.position_rows = next(iter(tables.rows), None)
-            stated = self._stated("max_position_embeddings")
+            stated = stated_by(self._model.config, "max_position_embeddings")
             if not tables.rooms and isinstance(stated, int) and stated > 0:  # XLNet says -1: no limit
                 tables.rooms.append(stated)
             return self._with_room(min(tables.rooms, default=MAX_TOKENS)), recorder.modules
@@ -223,7 +209,7 @@ class TransformersModel(PretrainedModel):
 
     def padded_forward(self, ids: Sequence[Sequence[int]], segments: Sequence[Sequence[int]]) -> Tensor:
         """Run texts padded to the longest: returns the last hidden states, (B, T, C)."""
-        padding = self._stated("pad_token_id")
+        padding = stated_by(self._model.config, "pad_token_id")
         padded_ids, lengths = padded(ids, padding if isinstance(padding, int) and padding >= 0 else 0)
         inputs = self._inputs(padded_ids, padded(segments)[0], None)
         if int(lengths.min()) < padded_ids.shape[1]:
@@ -249,7 +235,7 @@ class TransformersModel(PretrainedModel):
         """Return the arguments of the model's `forward` for ids and segments (B, T)."""
         inputs: dict[str, Tensor | bool] = {"input_ids": ids, "use_cache": False}
         if self.takes_segments:
-            segment_count = self._stated("type_vocab_size") or 2
+            segment_count = stated_by(self._model.config, "type_vocab_size") or 2
             inputs["token_type_ids"] = segments.clamp(max=segment_count - 1)
         if decoder_ids is not None:
             inputs["decoder_input_ids"] = torch.tensor([decoder_ids])
@@ -407,17 +393,17 @@ class TransformersModel(PretrainedModel):
         block's output.
         """
         mask = Mask.recognise(true_mask(call.mask))
-        found, unavailable = _operands(call, module)
+        operands, unavailable = find_operands(call, module)
         output = find_output_projection(module, self._parents.get(module))
         if output is None:
             unavailable["output_projection"] = NO_OUTPUT
         maps = BlockMaps(
             self._kind(call, module, mask),
-            found.projections,
+            operands.projections,
             output,
-            rotary=found.rotary,
-            norms=found.norms,
-            fused=found.fused,
+            rotary=operands.rotary,
+            norms=operands.norms,
+            fused=operands.fused,
             unavailable=unavailable,
             after_unavailable_reason=NO_AFTER,
         )
@@ -438,37 +424,14 @@ class TransformersModel(PretrainedModel):
             names.setdefault(block.kind, []).append(module_names(self._model, paths[module]))
         return {kind: tuple(kind_names) for kind, kind_names in names.items()}
 
-    def _stated(self, name: str) -> Any:
-        """Return a setting of the configuration, or of its part about text if it has one; None if it lacks the setting.
-
-        Gemma 3's configuration also has a part about pictures.
-        """
-        config = self._model.config
-        with suppress(ValueError):  # it has several parts about text
-            config = config.get_text_config()
-        return getattr(config, name, None)
-
     def _width(self, hidden: Tensor) -> int:
         """Return C, the width of the blocks, which the configuration states, or else that of the last hidden state.
 
         EmbeddingGemma 2 and some OPT map that to another width after the last block, and MobileBERT's attention reads
         narrower rows than its blocks take.
         """
-        stated = self._stated("hidden_size")
+        stated = stated_by(self._model.config, "hidden_size")
         return stated if isinstance(stated, int) else hidden.shape[-1]
-
-    def _depths(self) -> dict[Kind, int]:
-        """Return the number of layers by kind of attention.
-
-        An encoder or a decoder of which no attention is recorded, such as LongT5's encoder, counts too.
-        """
-        depths = {kind: count_layers(self._model, names) for kind, names in self._names.items()}
-        stacks: tuple[tuple[Kind, str], ...] = (("encoder", "get_encoder"), ("decoder", "get_decoder"))
-        for kind, getter in stacks if self.is_encoder_decoder else ():
-            stack = getattr(self._model, getter)()
-            if kind not in depths and stack is not self._model:
-                depths[kind] = count_layers_of(stack)
-        return depths
 
     def _describe(self, calls: Sequence[Call], *, width: int, checked: bool) -> Description:
         kinds = [block.kind for block in self.blocks]
@@ -496,27 +459,11 @@ class TransformersModel(PretrainedModel):
             unavailable=self._unavailable(),
             head_sizes=sizes,
             numbers={kind: layer_numbers(names) for kind, names in self._names.items()},
-            depths=self._depths(),
-            steps_in=self._steps_in(calls),
+            depths=layer_counts(self._model, self._names),
+            steps_in=layers_with_steps(self.blocks, calls, self._names),
             has_sinks=any(call.sinks is not None for call in calls),
             is_checked=checked,
         )
-
-    def _steps_in(self, calls: Sequence[Call]) -> dict[str, dict[Kind, tuple[int, ...]]]:
-        """Return the numbers of the layers with each step that not every attention has, by step and kind."""
-        has: dict[str, Callable[[BlockMaps, Call], bool]] = {
-            "normed": lambda block, _: bool(block.norms),
-            "rotated": lambda block, _: block.rotary is not None,
-            "capped": lambda _, call: call.cap is not None,
-        }
-        steps: dict[str, dict[Kind, tuple[int, ...]]] = {}
-        for (step, has_step), (kind, names) in product(has.items(), self._names.items()):
-            of_kind = [pair for pair in zip(self.blocks, calls, strict=True) if pair[0].kind == kind]
-            numbers = zip(layer_numbers(names), of_kind, strict=True)
-            with_step = tuple(number for number, pair in numbers if has_step(*pair))
-            if with_step:
-                steps.setdefault(step, {})[kind] = with_step
-        return steps
 
     def _not_run(self) -> tuple[str, ...]:
         """Return the names of the model's parts of which a text runs no module, such as a tower for pictures."""
@@ -550,26 +497,11 @@ class TransformersModel(PretrainedModel):
         return steps[0].feed_forward_norm is not None
 
     def _feed_forward_width(self, calls: Sequence[Call], sizes: ModelSizes | None, width: int) -> int | None:
-        """Return F as the first block computes it, or as its maps have it, or as the configuration states it.
-
-        What the configuration states counts only if a matrix of a feed-forward has that side: if all feed-forwards of
-        a Qwen3-Next are experts, it has no use for it. None if F is not known.
-        """
-        kind = self.blocks[0].kind
-        steps = self._blocks_of(calls)[kind][0].steps()
+        """Return F as the first block computes it, or else as `feed_forward_width` finds it."""
+        steps = self._blocks_of(calls)[self.blocks[0].kind][0].steps()
         if steps is not None and steps.feed_forward_hidden is not None:
             return steps.feed_forward_hidden.shape[-1]
-        by_maps = () if sizes is None else feed_forward_widths(sizes, width)
-        if by_maps:
-            return by_maps[0]
-        sides = {
-            side
-            for name, parameter in self._model.named_parameters()
-            if FEED_FORWARD.search(name.rpartition(".")[0]) and parameter.ndim > 1
-            for side in parameter.shape
-        }
-        stated = map(self._stated, FEED_FORWARD_WIDTHS)
-        return next((number for number in stated if isinstance(number, int) and number in sides), None)
+        return feed_forward_width(self._model, sizes, width)
 
     def _unavailable(self) -> dict[str, str]:
         """Return the quantities that the model or at least one block does not provide, with the reasons."""
@@ -581,68 +513,6 @@ class TransformersModel(PretrainedModel):
         return reasons
 
 
-def auto_class(config: Any) -> Any:
-    """Return transformers' class for a model: one with a language head if its files include that."""
-    heads = (
-        (AutoModelForCausalLM, MODEL_FOR_CAUSAL_LM_MAPPING_NAMES),
-        (AutoModelForMaskedLM, MODEL_FOR_MASKED_LM_MAPPING_NAMES),
-    )
-    stored = config.architectures or ()
-    return next((auto for auto, names in heads if names.get(config.model_type) in stored), AutoModel)
-
-
-@dataclass(frozen=True, slots=True)
-class _Operands:
-    """How a module makes queries, keys and values of its input."""
-
-    projections: dict[str, Projection] | None = None
-    norms: Mapping[Operand, HeadNorm] = field(default_factory=dict)
-    rotary: RotaryLayout | None = None
-    fused: FusedOrder = "parts"
-
-
-def _operands(call: Call, module: nn.Module) -> tuple[_Operands, dict[Need, str]]:
-    """Return the projections, and the norms and the rotation after them, that reproduce a recorded call.
-
-    If none do, the reasons.
-    """
-    if call.query_input is None or call.key_input is None:
-        return _Operands(), {"embeddings": NO_INPUT, "projections": NO_INPUT}
-    heads, width = call.query.shape[0], call.query.shape[-1]
-    known = [
-        (projections, order)
-        for order in get_args(FusedOrder)
-        if (projections := find_input_projections(module, heads, width, order)) is not None
-    ]
-    possible: list[Mapping[Operand, HeadNorm]] = [{}, *find_head_norms(module, heads, width)]
-    for (projections, order), norms in product(known, possible):
-        is_plain, rotary = _rotary(call, projections, norms)
-        if is_plain or rotary is not None:
-            return _Operands(projections, norms, rotary, order), {}
-    return _Operands(), {"projections": NOT_LINEAR if known else NO_PROJECTIONS}
-
-
-def _rotary(
-    call: Call, projections: Mapping[str, Projection], norms: Mapping[Operand, HeadNorm]
-) -> tuple[bool, RotaryLayout | None]:
-    """Return whether projections and norms give what a call recorded, and else the rotation with which they do."""
-    query, key, value = (projections[name] for name in QKV)
-    x, context = call.query_input, call.key_input
-    if x is None or context is None or not reproduces(value, context, call.value):
-        return False, None
-
-    def agrees(rotation: Rotation | None) -> bool:
-        def changed(name: Operand, projected: Tensor) -> Tensor:
-            normed = norms[name].apply(projected) if name in norms else projected
-            return normed if rotation is None else rotation.apply(normed)
-
-        return reproduces(query, x, call.query, partial(changed, "query")) and reproduces(
-            key, context, call.key, partial(changed, "key")
-        )
-
-    return (True, None) if agrees(None) else (False, find_rotary(call.tables, call.query.shape[-1], agrees))
-
-
 def _shown_steps(call: Call, maps: BlockMaps) -> AttentionSteps:
     """Return the steps that the app shows for a call, of all heads."""
     return block_of(call, maps, Mask.recognise(true_mask(call.mask))).attention.all_heads()
@@ -650,9 +520,3 @@ def _shown_steps(call: Call, maps: BlockMaps) -> AttentionSteps:
 
 def _is_near(ours: Tensor, theirs: Tensor) -> bool:
     return ours.shape == theirs.shape and torch.allclose(ours, theirs, rtol=1e-4, atol=1e-4)
-
-
-def _is_plain_body(model: Any, config: Any) -> bool:
-    """Whether AutoModel builds a model of this class from this configuration."""
-    bodies = MODEL_MAPPING_NAMES.get(config.model_type, ())
-    return type(model).__name__ in ((bodies,) if isinstance(bodies, str) else bodies)

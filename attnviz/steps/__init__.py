@@ -3,7 +3,7 @@
     step = STEPS["weights"]
     step.title, step.notice(walk), step.code(walk)
 
-`inputs.py` and `attention.py` hold the steps of one head, `block.py` and `vocabulary.py` those around an
+`inputs.py`, `scores.py` and `weights.py` hold the steps of one head, `block.py` and `vocabulary.py` those around an
 attention in a transformer, `averages.py` those of the page "From averages to attention". None of them imports torch,
 so links can be parsed without it.
 """
@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attnviz.steps.attention import CAPPED, CONCAT, HEAD_OUTPUTS, MASKED, OUTPUT, SCALED, SCORES, WEIGHTS
 from attnviz.steps.averages import WAYS
 from attnviz.steps.block import AFTER_ATTENTION, INPUT_NORM
 from attnviz.steps.inputs import EMBEDDINGS, NORMED, QKV, ROTATED, TOKENS
+from attnviz.steps.scores import CAPPED, MASKED, SCALED, SCORES
 from attnviz.steps.step import Step, unavailable
 from attnviz.steps.vocabulary import LANGUAGE_HEAD
+from attnviz.steps.weights import CONCAT, HEAD_OUTPUTS, OUTPUT, WEIGHTS
 
 if TYPE_CHECKING:
     from attnviz.trace.model import Description, Place

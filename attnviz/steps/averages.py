@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from attnviz.annotated_text import AnnotatedText, annotated, named
 from attnviz.formatting import nonzero
 from attnviz.formulas import tree
-from attnviz.steps.attention import weights_panel
 from attnviz.steps.picture import MatrixProduct, PanelSpec, Picture, panel, picture
 from attnviz.steps.step import Step
+from attnviz.steps.weights import weights_panel
 from attnviz.trace.matrices import matrix
 
 if TYPE_CHECKING:

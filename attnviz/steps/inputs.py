@@ -23,7 +23,7 @@ from attnviz.formulas.tree import (
     Symbol,
     Text,
 )
-from attnviz.steps.attention import KEY, QUERY, VALUE, normed_symbol, operand_symbol
+from attnviz.steps.formula import KEY, QUERY, VALUE, normed_symbol, operand_symbol
 from attnviz.steps.picture import MatrixProduct, Operation, PanelSpec, Picture, panel, picture, share
 from attnviz.steps.step import Step, follows_another
 from attnviz.tokens import NO_ID

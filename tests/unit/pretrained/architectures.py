@@ -29,7 +29,7 @@ from transformers.models.auto import modeling_auto
 
 from attnviz.pretrained import ModelError, Trace, open_model
 from attnviz.pretrained.attention_interface import with_and_without_sink
-from attnviz.pretrained.transformers_model import auto_class
+from attnviz.pretrained.configuration import auto_class
 from attnviz.pretrained.unfit import SizeError, check_model, check_numbers
 
 TABLE = Path(__file__).parents[3] / "docs" / "models.md"

@@ -25,7 +25,8 @@ from attnviz.measures.recomputed import rows_from_past
 from attnviz.pretrained import load, open_model
 from attnviz.pretrained.attention_interface import with_eager_attention
 from attnviz.pretrained.families import find_head_norms
-from attnviz.pretrained.transformers_model import NOT_LINEAR, TransformersModel
+from attnviz.pretrained.operands import NOT_LINEAR
+from attnviz.pretrained.transformers_model import TransformersModel
 from attnviz.steps import WALK, names_at, steps_of
 from attnviz.trace.head_norm import HeadNorm
 from attnviz.trace.matrices import heads_matrix, matrix

@@ -18,7 +18,7 @@ import torch
 import transformers as tf
 from safetensors.torch import load_file, save_file
 
-from attnviz.pretrained import ModelError, load, opening, transformers_model
+from attnviz.pretrained import ModelError, configuration, load, opening
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.pretrained.names import FAILED, UnfitError, attempt, shown
 from tests.unit.families import BART, BERT, save, save_model
@@ -267,7 +267,7 @@ def test_transformers_loads_one_model_at_a_time(folder: Path, tmp_path: Path, mo
             inside -= 1
 
     monkeypatch.setattr(
-        transformers_model, "AutoModel", SimpleNamespace(from_pretrained=watched, from_config=tf.AutoModel.from_config)
+        configuration, "AutoModel", SimpleNamespace(from_pretrained=watched, from_config=tf.AutoModel.from_config)
     )
     original = tf.PreTrainedModel.tie_weights
     with ThreadPoolExecutor(2) as threads:

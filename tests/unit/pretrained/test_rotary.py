@@ -19,8 +19,9 @@ from attnviz.export.code.pretrained import pretrained_inputs, unknown_of
 from attnviz.measures.cost import cost
 from attnviz.pretrained import load, open_model
 from attnviz.pretrained.attention_interface import with_eager_attention
+from attnviz.pretrained.operands import NOT_LINEAR
 from attnviz.pretrained.rotary import LAYOUTS, RotaryLayout, find_rotary
-from attnviz.pretrained.transformers_model import NOT_LINEAR, TransformersModel
+from attnviz.pretrained.transformers_model import TransformersModel
 from attnviz.steps import WALK, names_at, steps_of, walk_names_at
 from attnviz.steps.inputs import shared_keys, shared_keys_in
 from attnviz.trace.matrices import find_matrix, matrix

@@ -18,10 +18,11 @@ from attnviz.document.texts import settings_of
 from attnviz.formulas import latex, mathml
 from attnviz.pretrained import load
 from attnviz.pretrained.attention_interface import IMPLEMENTATION
-from attnviz.pretrained.transformers_model import NO_OUTPUT, NOT_LINEAR, TransformersModel
+from attnviz.pretrained.operands import NOT_LINEAR
+from attnviz.pretrained.transformers_model import NO_OUTPUT, TransformersModel
 from attnviz.steps import ATTENTION, PARTS, STEPS, WALK, Step, steps_of, unavailable
-from attnviz.steps.attention import FAINT_BELOW, faint
 from attnviz.steps.picture import AXES, MADE_FROM, MorphSource, joined, share
+from attnviz.steps.weights import FAINT_BELOW, faint
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import walk_to_attention
 from attnviz.toy.config import ToyConfig, TransformerConfig

@@ -106,7 +106,7 @@ export function mean(heads: ShownValues[]): ShownValues {
 
 /**
  * Whether weights coloured from 0 to 1 look like an empty sheet: half of the rows that have any hold none above
- * FAINT_BELOW. The same as `faint` in attnviz/steps/attention.py.
+ * FAINT_BELOW. The same as `faint` in attnviz/steps/weights.py.
  */
 export function isFaint(at: Float32Array, rows: number, cols: number) {
   const largest = [];
