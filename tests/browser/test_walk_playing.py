@@ -375,7 +375,7 @@ def test_a_page_of_its_own_begins_with_it_without_a_network(new_context: Context
     bar.title("Q, K, V")
     expect(page.locator(".attnviz-board")).to_have_attribute("data-moving", "")
     page.keyboard.press(" ")
-    assert "step=qkv" in page.url
+    page.wait_for_url(lambda url: "step=qkv" in url)
 
 
 # ---- a file of it

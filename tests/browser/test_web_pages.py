@@ -64,8 +64,7 @@ def test_a_walk_goes_through_all_steps_and_heads_of_its_layer_without_a_network(
     np.testing.assert_allclose(matrix(page, "weights", WALK), attentions[7], rtol=0, atol=1e-6)
     page.keyboard.press("ArrowRight")
     page.wait_for_selector("[data-painted][data-step=head_outputs]")
-    assert "head=7" in page.url
-    assert "step=head_outputs" in page.url
+    page.wait_for_url(lambda url: "head=7" in url and "step=head_outputs" in url)
     page.get_by_role("radio", name="Q, K, V").click()
     expect(page.locator(".note")).to_contain_text("this page holds the projections of head 1 only")
 
