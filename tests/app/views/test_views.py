@@ -50,6 +50,7 @@ def test_a_link_opens_the_view_that_was_recorded(page: str) -> None:
     assert not found, f"{len(found)} differences to {FOLDER.name}/{page}.json, the first of them:\n{some}"
 
 
+@pytest.mark.usefixtures("patient")
 def test_a_view_that_is_waited_for_shows_what_its_widgets_are_set_to(monkeypatch: pytest.MonkeyPatch) -> None:
     link = "/bert?bert_part=search&hits=3&find=a+sick+child&lecture=1"
     at = fresh("bert", link)
