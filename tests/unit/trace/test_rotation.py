@@ -94,7 +94,18 @@ def test_angles_are_within_half_a_turn_and_frequencies_are_those_of_the_formula(
     assert float(own.angles.abs().max()) <= torch.pi
     assert own.frequencies is not None
     torch.testing.assert_close(own.frequencies, 10_000 ** -(torch.arange(0, D, 2) / D))
+    later = rotation("halves", torch.arange(3, 9)).frequencies  # between them the first pair passes half a turn
+    assert later is not None
+    torch.testing.assert_close(later, own.frequencies)
     assert rotation("halves", torch.tensor([0])).frequencies is None
+
+
+@pytest.mark.parametrize("factor", [0.5, 1.0, 1.25])
+def test_the_factor_is_what_vectors_get_longer_by(factor: float) -> None:
+    own = rotation("neighbours")
+    stretched, x = Rotation(factor * own.cos, factor * own.sin, "neighbours"), vectors(T, D)
+    assert stretched.factor == pytest.approx(factor, abs=1e-6)
+    torch.testing.assert_close(stretched.apply(x).norm(dim=-1), stretched.factor * x.norm(dim=-1))
 
 
 def test_the_first_positions_turn_as_in_the_whole_text() -> None:
