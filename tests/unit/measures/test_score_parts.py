@@ -39,6 +39,7 @@ def check_sum(parts: ScoreParts, score: float) -> None:
     size = float(parts.products.abs().sum())
     for total in (parts.products.sum(), parts.pairs.sum(), parts.of_query.sum(), parts.of_key.sum()):
         assert float(total) == pytest.approx(score, abs=1e-5 * size)
+    assert parts.error == pytest.approx(abs(float(parts.pairs.sum() - parts.products.sum())), abs=1e-12)
 
 
 def by_name(names: tuple[str, ...], values: Tensor) -> dict[str, float]:
@@ -378,3 +379,12 @@ def test_few_parts_are_all_shown() -> None:
     table = parts.rows()
     assert len(table) == 32 + 5 * 5
     assert sum(float(str(row[3])) for row in table if row[0] == "parts") == pytest.approx(parts.score, abs=1e-4)
+
+
+@pytest.mark.parametrize(("count", "last"), [(6, "part 5"), (7, "2 others")])
+def test_a_single_part_is_never_called_others(count: int, last: str) -> None:
+    names = tuple(f"part {number}" for number in range(count))
+    pairs = torch.arange(count, 0, -1).double()[:, None] * torch.ones(1, count)
+    parts = ScoreParts(torch.tensor([float(pairs.sum()) - 0.5]), names, names, pairs)
+    assert parts.payload()["rows"][-1] == last
+    assert parts.payload()["error"] == pytest.approx(0.5)
