@@ -280,6 +280,8 @@ def test_every_score_of_a_transformer_is_the_sum_of_its_parts(architecture: Any,
     assert crosses == [architecture == "both", architecture == "both", False]
     assert not any("cross" in name for name in last.key_parts)
     assert ("final norm β" in last.key_parts) == (architecture == "both" and norm == "pre")
+    # Post-norm, both: queries pass three norms in each of two blocks and one more, keys two in each of three.
+    assert last.norms == (1 if norm == "pre" else 7 if architecture == "both" else 4)
 
 
 @pytest.mark.parametrize("name", trained.names())
