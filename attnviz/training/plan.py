@@ -256,8 +256,8 @@ def _fits(annotation: str, value: Any) -> bool:
     return isinstance(value, wanted) and (bool in wanted or not isinstance(value, bool))
 
 
-MEMORY_MB = 600
-"""Memory limit of a training process: a job that needs more fails"""
+MEMORY_MB = 300
+"""Memory that a training may take, besides what the libraries of its process take: a job that needs more fails"""
 TEXT_BYTES = 5 * 2**20
 """Size limit of a text to train on, in UTF-8"""
 VECTOR_BYTES = 16 * 2**20

@@ -16,6 +16,7 @@ import signal
 import sys
 import threading
 from contextlib import suppress
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -24,15 +25,12 @@ from attnviz.training.plan import MEMORY_MB
 
 NICE = 10
 """Its niceness, so that the server has priority on a busy processor: see nice(2)"""
-FILES_MB = 120
-"""The part of the memory taken by libraries mapped from files, which the resource limit does not count"""
 
 
 def main() -> None:
     """Serve until stdin is closed."""
     os.environ["OMP_NUM_THREADS"] = "1"  # before torch is imported
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C in the server's terminal: the server ends this process
-    _limit_memory()
     events = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # a library's output must not mix with events
     commands: queue.SimpleQueue[Message] = queue.SimpleQueue()
@@ -42,6 +40,7 @@ def main() -> None:
     from attnviz.training.jobs.run import serve, warm_up
 
     warm_up()
+    _limit_memory()
     if hasattr(os, "nice"):
         os.nice(NICE)  # only now, because a user may already be waiting for the process to start
     try:
@@ -71,11 +70,16 @@ def _leave_out_compiler() -> None:
 
 
 def _limit_memory() -> None:
-    """Limit memory, where the system supports it, so that a too large allocation fails in this process only."""
-    with suppress(ImportError, ValueError, OSError):
+    """Limit the memory of trainings, where Linux runs, so that a too large allocation fails in this process only.
+
+    What the libraries have taken by now does not count: with torch's build for GPUs it is 700 MB.
+    """
+    with suppress(ImportError, ValueError, OSError, StopIteration):
         import resource
 
-        most = (MEMORY_MB - FILES_MB) * 2**20
+        lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
+        taken = next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmData:"))
+        most = taken + MEMORY_MB * 2**20
         resource.setrlimit(resource.RLIMIT_DATA, (most, most))
 
 
