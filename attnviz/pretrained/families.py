@@ -84,9 +84,11 @@ def _unfused(whole: LinearMap, heads: int, head_size: int, order: FusedOrder) ->
     """Return the maps to query, key and value of one map to all three; none if the sizes do not fit."""
     width = whole.weight.shape[1]
     if order == "heads":
-        if width != 3 * heads * head_size:
+        groups = (width // head_size - heads) // 2  # query heads in a group share a key
+        if groups <= 0 or heads % groups or width != (heads + 2 * groups) * head_size:
             return []
-        columns = torch.arange(width).view(heads, 3, head_size).transpose(0, 1).flatten(1)  # (3, H·D)
+        by_group = torch.arange(width).view(groups, heads // groups + 2, head_size)
+        columns = by_group[:, :-2].flatten(), by_group[:, -2].flatten(), by_group[:, -1].flatten()
     else:
         shared = (width - heads * head_size) // 2  # columns of keys, which query heads may share
         if shared <= 0 or width != heads * head_size + 2 * shared:

@@ -43,7 +43,8 @@ from attnviz.pretrained.families import (
 )
 from attnviz.pretrained.model import BlockMaps, ModuleNames, PretrainedModel, block_of, padded, true_mask
 from attnviz.pretrained.names import UnfitError, attempt, shown
-from attnviz.pretrained.operands import find_operands
+from attnviz.pretrained.operands import find_buckets, find_operands
+from attnviz.pretrained.own_code import replace_own_code
 from attnviz.pretrained.passes import PositionTables, run_modules, sizes_of, watch_maps
 from attnviz.pretrained.unfit import (
     MORE_THAN_TEXT,
@@ -103,6 +104,7 @@ class TransformersModel(PretrainedModel):
             "token_type_ids" in tokenizer.model_input_names and "token_type_ids" in signature(model.forward).parameters
         )
         self._theirs = OwnAttention(self._model)
+        replace_own_code(self._model)
         self.position_rows: int | None = None
         """Rows of the table of positions that are added to the token embeddings; None if there is none, or if that is
         not known"""
@@ -404,6 +406,7 @@ class TransformersModel(PretrainedModel):
             rotary=operands.rotary,
             norms=operands.norms,
             fused=operands.fused,
+            buckets=find_buckets(call, self._model),
             unavailable=unavailable,
             after_unavailable_reason=NO_AFTER,
         )

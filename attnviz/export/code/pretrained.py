@@ -116,7 +116,7 @@ FUSED_SHARED = """\
     query, key, value = (heads(part) for part in parts)\
 """
 FUSED_HEADS = """\
-    parts = attention.{name}(x).unflatten(-1, ({heads}, 3, D)).unbind(-2)  # (T, H, 3, D): query, key, value by head
+    parts = attention.{name}(x).unflatten(-1, ({groups}, {queries} + 2, D)).split([{queries}, 1, 1], dim=-2)
     query, key, value = (heads(part.flatten(1)) for part in parts)\
 """
 CHECK_WEIGHTS = """\
@@ -290,7 +290,7 @@ def _projecting(model: PretrainedModel, maps: BlockMaps, names: ModuleNames, lay
         return SEPARATE.format(*names.projections)
     (name,) = names.projections
     if maps.fused == "heads":
-        return FUSED_HEADS.format(name=name, heads=layer.heads)
+        return FUSED_HEADS.format(name=name, groups=layer.heads // layer.shared_by, queries=layer.shared_by)
     queries = layer.heads * layer.head_size
     columns = int(getattr(model.body.get_submodule(f"{names.attention}.{name}"), "out_features", 3 * queries))
     if columns == 3 * queries:

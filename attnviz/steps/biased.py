@@ -1,0 +1,118 @@
+"""The step Biased: scores and a position bias, which depends on the distance of query and key."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
+from attnviz.annotated_text import AnnotatedText, annotated, named
+from attnviz.formatting import number
+from attnviz.steps.formula import attention_formula
+from attnviz.steps.picture import FEW, Picture, panel, picture
+from attnviz.steps.step import Step
+
+if TYPE_CHECKING:
+    from attnviz.trace.position_bias import Buckets
+    from attnviz.trace.walk import Walk
+
+
+def unbiased(walk: Walk) -> str:
+    """Return the name of the matrix that a position bias is added to."""
+    return "scaled" if walk.layer.cap is None else "capped"
+
+
+def _notice(walk: Walk) -> str:
+    bias = walk.layer.position_bias
+    start = "The [position bias](matrix=position_bias)"
+    if bias is None:
+        return ""
+    if bias.kind == "slopes":
+        falls = "falls by the same slope with each position that a key is further back"
+        if bias.is_by_distance:
+            return annotated(
+                f"{start} {falls} (ALiBi), so near keys start ahead. Each head has a slope of its own, which is not "
+                "learned."
+            )
+        return annotated(
+            f"{start} {falls} (ALiBi). This model adds slope × position of the key: a row's numbers all start lower by "
+            "the same than with the distance, so its weights are the same."
+        )
+    if bias.kind == "buckets":
+        return annotated(
+            f"{start} is a number for each distance, the same along each diagonal (T5). Near distances have one each, "
+            "which a model learns; far ones share one, in buckets that widen."
+        )
+    return annotated(f"{start} is added to each score: numbers that depend on the places of query and key.")
+
+
+def _fact(walk: Walk) -> str:
+    bias, layer = walk.layer.position_bias, walk.layer
+    if bias is None or not walk.summary.cells:
+        return ""
+    if bias.slopes is not None:
+        return f"Here the slope is {number(float(bias.slopes.expand(layer.heads)[walk.head]), 4)} a position."
+    hidden, cells = walk.steps.hidden, bias.of_heads(walk.head).expand_as(walk.steps.scaled)
+    visible = cells.masked_fill(hidden, -float("inf"))
+    q, k = divmod(int(visible.argmax()), layer.key.shape[1])
+    if hidden.all():
+        return ""
+    return AnnotatedText.of(
+        "Here it adds most to ",
+        named(f"row {q}, column {k}", row=q, column=k, matrix="position_bias"),
+        f": {number(float(cells[q, k]))}{_bucket_in_words(bias.buckets, q, k)}.",
+    )
+
+
+def _bucket_in_words(buckets: Buckets | None, q: int, k: int) -> str:
+    if buckets is None:
+        return ""
+    return f", of bucket {int(buckets.of(q + 1, k + 1)[q, k])}"
+
+
+def _code(walk: Walk) -> str:
+    bias, before = walk.layer.position_bias, unbiased(walk)
+    last = f"biased = {before} + position_bias"
+    if bias is None:
+        return last
+    if bias.slopes is not None:
+        slope = float(bias.slopes.expand(walk.layer.heads)[walk.head])
+        if not bias.is_by_distance:
+            start = float(bias.of_heads(walk.head)[0, 0])
+            keys = f"torch.arange(len({before}[0]))"
+            first = f"{start:.7g} + " if start else ""
+            return f"position_bias = {first}{slope:.7g} * {keys}  # of each key\n{last}"
+        return (
+            f"at = torch.arange(len({before}))\n"
+            f"position_bias = -{slope:.7g} * (at[:, None] - at).abs()  # slope times distance\n{last}"
+        )
+    if bias.buckets is not None:
+        return f"position_bias = table[bucket]  # table: a number for each of {bias.buckets.count} buckets\n{last}"
+    return last
+
+
+def _picture(walk: Walk) -> Picture:
+    before = unbiased(walk)
+    limit = (before, "position_bias", "biased")
+    few = walk.layer.key.shape[1] <= FEW
+    row = (
+        panel(before, before, limit=limit, numbered=few),
+        panel("position_bias", "+ position bias", limit=limit, numbered=few),
+        panel("biased", "= biased", limit=limit, bar=True),
+    )
+    return picture((row,), (1, 1, 1 if few else 2))
+
+
+BIASED: Step[Walk] = Step(
+    name="biased",
+    title="Biased",
+    is_in=lambda walk: walk.layer.position_bias is not None,
+    formula=partial(attention_formula, boxed="biased"),
+    notice=_notice,
+    code=_code,
+    picture=_picture,
+    fact=_fact,
+    matrices=("position_bias", "biased"),
+    is_by_cell=True,
+    cell="the biased score",
+    can_be_covered=True,
+)
