@@ -128,9 +128,13 @@ def copied(model: Any, implementation: str = IMPLEMENTATION) -> Any:
 
 
 def with_eager_attention(model: Any) -> Any:
-    """Return the same model with transformers' own eager attention. Both share the same tensors in memory."""
+    """Return the same model with transformers' own eager attention. Both share the same tensors in memory.
+
+    Falcon's eager attention adds an ALiBi twice (transformers 5.23): its default, which adds it once, is taken.
+    """
     theirs = _duplicate(model, {id(tensor): tensor for tensor in _tensors(model)})
-    _set_attention(theirs, "eager")
+    adds_twice = model.config.model_type == "falcon" and model.config.alibi
+    _set_attention(theirs, "sdpa" if adds_twice else "eager")
     return theirs
 
 

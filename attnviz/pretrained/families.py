@@ -19,6 +19,7 @@ from torch.nn import functional
 from transformers.pytorch_utils import Conv1D
 
 from attnviz.pretrained.model import HEAD_NORMS, FusedOrder, ModuleNames
+from attnviz.pretrained.own_code import class_with_own_code
 from attnviz.toy.layers import linear_map
 from attnviz.trace.head_norm import HeadNorm, HeadNormKind
 from attnviz.trace.layer import (
@@ -171,7 +172,7 @@ def module_names(model: nn.Module, path: str) -> ModuleNames:
     names = (
         _separate(module) if fused is None else tuple(name for name, child in module.named_children() if child is fused)
     )
-    return ModuleNames(path, names, output, is_linear)
+    return ModuleNames(path, names, output, is_linear, class_with_own_code(module))
 
 
 def layer_numbers(modules: Sequence[ModuleNames]) -> tuple[int, ...]:

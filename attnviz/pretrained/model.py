@@ -73,6 +73,8 @@ class ModuleNames:
     """The path of W_O; "" if unknown"""
     is_output_linear: bool = True
     """Whether W_O is an nn.Linear, with weight (out, in); False for GPT-2's Conv1D, with weight (in, out)"""
+    own_code: str = ""
+    """The class of the attention module, if it is one of `attnviz.pretrained.own_code`; else "" """
 
 
 class PretrainedModel(ShortRepr, ABC):

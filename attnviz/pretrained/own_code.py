@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from types import MethodType
 from typing import Any
 
+import torch
 from torch import Tensor, nn
 
 from attnviz.pretrained.attention_interface import IMPLEMENTATION, attention_function
@@ -85,6 +86,8 @@ def falcon(
     query, key, value = (part.transpose(1, 2) for part in self._split_heads(self.query_key_value(hidden_states)))
     bias = None
     if alibi is not None:
+        if attention_mask is not None:  # it has the ALiBi too, which is added once
+            attention_mask = attention_mask != torch.finfo(attention_mask.dtype).min
         bias = alibi.view(len(query), self.num_heads, 1, -1) * self.inv_norm_factor
     elif position_embeddings is not None:
         query, key = apply_rotary_pos_emb(query, key, *position_embeddings)
@@ -149,13 +152,14 @@ def implementation_of(config: Any) -> str:
 def replace_own_code(model: nn.Module) -> None:
     """Let the attention modules of a model that are named here call the project's attention function."""
     for module in model.modules():
-        kind = type(module)
-        if kind.__name__ in METHODS and kind.__module__.startswith("transformers.models."):
-            name, method = METHODS[kind.__name__]
+        kind = class_with_own_code(module)
+        if kind:
+            name, method = METHODS[kind]
             setattr(module, name, MethodType(method, module))
 
 
-def is_replaced(module: nn.Module) -> bool:
-    """Whether a module's own code is replaced."""
+def class_with_own_code(module: nn.Module) -> str:
+    """Return the name of a module's class if it is one of `METHODS`, else ""."""
     kind = type(module)
-    return kind.__name__ in METHODS and METHODS[kind.__name__][0] in vars(module)
+    is_known = kind.__name__ in METHODS and kind.__module__.startswith("transformers.models.")
+    return kind.__name__ if is_known else ""

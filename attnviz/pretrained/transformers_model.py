@@ -171,7 +171,8 @@ class TransformersModel(PretrainedModel):
                 self.max_tokens = self._with_room(room)
                 continue
             self.position_rows = next(iter(tables.rows), None)
-            stated = stated_by(self._model.config, "max_position_embeddings")
+            lengths = (stated_by(self._model.config, name) for name in ("max_position_embeddings", "max_seq_len"))
+            stated = next((length for length in lengths if length is not None), None)
             if not tables.rooms and isinstance(stated, int) and stated > 0:  # XLNet says -1: no limit
                 tables.rooms.append(stated)
             return self._with_room(min(tables.rooms, default=MAX_TOKENS)), recorder.modules

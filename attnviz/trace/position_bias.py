@@ -20,6 +20,11 @@ BiasKind = Literal["slopes", "buckets", "other"]
 """slopes: ALiBi, a slope times the distance. buckets: T5, a number for each range of distances. other: neither"""
 
 
+ROUNDING = 0.006
+"""How far an ALiBi may be from its slope times the distance, as a share of its largest magnitude: Falcon's is computed
+in bfloat16"""
+
+
 @dataclass(frozen=True, slots=True)
 class Buckets:
     """Ranges of distances that share a number (Raffel et al. 2020, section 2.1).
@@ -69,10 +74,11 @@ class PositionBias(ShortRepr):
         if self.buckets is not None or count < 2 or cells.shape[-2] not in (1, count):
             return None
         cells = cells.expand(-1, count, count)
-        slopes = cells[:, -1, -1] - cells[:, -1, -2]  # (H,)
+        slopes = (cells[:, -1, -1] - cells[:, -1, 0]) / (count - 1)  # (H,)
         positions = torch.arange(count, dtype=cells.dtype)
         falling = cells.diagonal(dim1=1, dim2=2)[:, :, None] - slopes[:, None, None] * (positions[:, None] - positions)
-        is_linear = torch.allclose(cells.tril(), falling.tril(), rtol=1e-4, atol=1e-5 * float(cells.abs().max()))
+        off = (cells - falling).tril().abs().amax(dim=(1, 2))
+        is_linear = bool((off <= ROUNDING * (cells.abs().amax(dim=(1, 2)))).all())
         return slopes if is_linear and bool((slopes > 0).all()) else None
 
     @property
