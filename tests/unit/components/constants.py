@@ -25,7 +25,7 @@ from attnviz.links.link import KEYS, SHARED_KEYS
 from attnviz.links.pages import PAGES
 from attnviz.links.values import Heads, Integer, Key, Number, OneOf, Switch
 from attnviz.measures import summary, thumbnails
-from attnviz.steps import PARTS, attention, picture
+from attnviz.steps import PARTS, picture, weights
 from attnviz.ui.tokens import chips
 
 FILE = SOURCES / "core" / "constants.ts"
@@ -72,7 +72,7 @@ def constants() -> dict[str, tuple[str, Any]]:
             "if the largest is more than this multiple of it.",
             {"middle": colour_limit.MIDDLE, "bleached": colour_limit.BLEACHED},
         ),
-        "FAINT_BELOW": ("Weights that are hardly told from 0 where colours go to 1.", attention.FAINT_BELOW),
+        "FAINT_BELOW": ("Weights that are hardly told from 0 where colours go to 1.", weights.FAINT_BELOW),
         "AXIS_TITLES": ("The names of axes, by their kinds.", style.AXIS_TITLE),
         "ROWS_AND_COLUMNS": ("What is said of matrices of queries and keys.", style.ROWS_AND_COLUMNS),
         "TURN": ("Degrees by which labels of columns are turned that do not fit side by side.", style.TURN),
