@@ -91,12 +91,12 @@ def _mask(layer: LayerTrace) -> Hashable:
 
 
 def _position_bias(layer: LayerTrace) -> Hashable:
-    """Return what the texts depend on: of slopes, each head's and the first number, which code lines name."""
+    """Return what the texts and titles depend on."""
     bias = layer.position_bias
     if bias is None:
         return None
-    slopes = () if bias.slopes is None else (*bias.slopes.tolist(), *bias.cells[:, 0, 0].tolist())
-    return bias.kind, bias.buckets, bias.slopes is None or bias.is_by_distance, slopes
+    slopes = None if bias.slopes is None else tuple(bias.slopes.tolist())
+    return bias.kind, bias.buckets, slopes, slopes is None or (bias.is_by_distance, bias.starts_at_0)
 
 
 @cached(LRUCache(SETTINGS), key=settings_of, lock=threading.Lock())

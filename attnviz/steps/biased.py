@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 from attnviz.annotated_text import AnnotatedText, annotated, named
-from attnviz.formatting import number
+from attnviz.formatting import exact, number
 from attnviz.steps.formula import attention_formula
-from attnviz.steps.picture import FEW, Picture, panel, picture
+from attnviz.steps.picture import FEW, MorphSource, Picture, panel, picture
 from attnviz.steps.step import Step
 
 if TYPE_CHECKING:
@@ -47,10 +48,10 @@ def _notice(walk: Walk) -> str:
 
 def _fact(walk: Walk) -> str:
     bias, layer = walk.layer.position_bias, walk.layer
-    if bias is None or not walk.summary.cells:
+    if bias is None or walk.summary.cells < 2:
         return ""
     if bias.slopes is not None:
-        return f"Here the slope is {number(float(bias.slopes.expand(layer.heads)[walk.head]), 4)} a position."
+        return f"Here the slope is {exact(float(bias.slopes.expand(layer.heads)[walk.head]))} a position."
     hidden, cells = walk.steps.hidden, bias.of_heads(walk.head).expand_as(walk.steps.scaled)
     visible = cells.masked_fill(hidden, -float("inf"))
     q, k = divmod(int(visible.argmax()), layer.key.shape[1])
@@ -69,22 +70,19 @@ def _bucket_in_words(buckets: Buckets | None, q: int, k: int) -> str:
     return f", of bucket {int(buckets.of(q + 1, k + 1)[q, k])}"
 
 
+_AT = "at = torch.arange({}.shape[1])\n"
+
+
 def _code(walk: Walk) -> str:
     bias, before = walk.layer.position_bias, unbiased(walk)
     last = f"biased = {before} + position_bias"
     if bias is None:
         return last
+    if bias.slopes is not None and bias.is_by_distance:
+        return f"{_AT.format(before)}position_bias = -slope * (at[:, None] - at).abs()  # slope: this head's\n{last}"
     if bias.slopes is not None:
-        slope = float(bias.slopes.expand(walk.layer.heads)[walk.head])
-        if not bias.is_by_distance:
-            start = float(bias.of_heads(walk.head)[0, 0])
-            keys = f"torch.arange(len({before}[0]))"
-            first = f"{start:.7g} + " if start else ""
-            return f"position_bias = {first}{slope:.7g} * {keys}  # of each key\n{last}"
-        return (
-            f"at = torch.arange(len({before}))\n"
-            f"position_bias = -{slope:.7g} * (at[:, None] - at).abs()  # slope times distance\n{last}"
-        )
+        at = "at" if bias.starts_at_0 else "(at - at[-1])"
+        return f"{_AT.format(before)}position_bias = slope * {at}  # of each key; slope: this head's\n{last}"
     if bias.buckets is not None:
         return f"position_bias = table[bucket]  # table: a number for each of {bias.buckets.count} buckets\n{last}"
     return last
@@ -94,10 +92,13 @@ def _picture(walk: Walk) -> Picture:
     before = unbiased(walk)
     limit = (before, "position_bias", "biased")
     few = walk.layer.key.shape[1] <= FEW
+    bias = walk.layer.position_bias
+    slopes = None if bias is None else bias.slopes
+    slope = "" if slopes is None else f", slope {exact(float(slopes.expand(walk.layer.heads)[walk.head]))}"
     row = (
         panel(before, before, limit=limit, numbered=few),
-        panel("position_bias", "+ position bias", limit=limit, numbered=few),
-        panel("biased", "= biased", limit=limit, bar=True),
+        panel("position_bias", f"+ position bias{slope}", limit=limit, numbered=few),
+        replace(panel("biased", "= biased", limit=limit, bar=True), made_from=MorphSource(before, "even")),
     )
     return picture((row,), (1, 1, 1 if few else 2))
 
@@ -115,4 +116,5 @@ BIASED: Step[Walk] = Step(
     is_by_cell=True,
     cell="the biased score",
     can_be_covered=True,
+    names_head=True,
 )

@@ -96,6 +96,11 @@ class PositionBias(ShortRepr):
             cells[:, 1:, 1:], cells[:, :-1, :-1], rtol=1e-4, atol=1e-6 * float(cells.abs().max())
         )
 
+    @property
+    def starts_at_0(self) -> bool:
+        """Whether the first query and key have 0: an ALiBi by the position of the key may also end with 0."""
+        return not bool(self.cells[:, 0, 0].any())
+
     def of_heads(self, heads: int | list[int]) -> Tensor:
         """Return the cells of one head, which broadcast to (Tq, Tk), or of several, (h, Tq, Tk)."""
         return self.cells[0] if self.cells.shape[0] == 1 else self.cells[heads]

@@ -209,6 +209,9 @@ def test_its_steps_are_said_before_it_is_run(opened: Opened) -> None:
             assert {"slopes": "ALiBi", "buckets": "T5"}[str(opened.own.bias)] in step.notice(walk)
             space = {name: find_matrix(walk, name) for name in ("scaled", "position_bias")}
             lines: dict[str, Any] = {"torch": torch, **space}
+            bias = walk.layer.position_bias
+            assert bias is not None
+            lines["slope"] = None if bias.slopes is None else bias.slopes[2]
             if opened.own.bias == "slopes":
                 del lines["position_bias"]  # which the lines compute
                 exec(step.code(walk), lines)

@@ -42,7 +42,8 @@ export function meaningOf({
 function distanceOf(i: number, j: number) {
   const distance = Math.abs(j - i);
   if (!distance) return `key ${j} is the query itself: distance 0`;
-  return `key ${j} is ${distance} ${distance === 1 ? "position" : "positions"} ${j > i ? "after" : "before"} query ${i}`;
+  const positions = distance === 1 ? "position" : "positions";
+  return `key ${j} is ${distance} ${positions} ${j > i ? "after" : "before"} query ${i}`;
 }
 
 /** An average, and how far from the loop's it is. */

@@ -22,8 +22,9 @@ export function cellsBeats({ step, picture, scale, hidden, cap, example }: Playe
   const source = SOURCES[step].map((name) => panelOf(name, picture)).find((panel) => panel !== null);
   const bias = panelOf("position_bias", picture);
   if (!result || !source) return [];
-  if (bias)
+  if (bias) {
     return byCell({ sources: [source, bias], result, say: adding(source, bias, result) }, picture.labels, example);
+  }
   const sayings: Record<string, () => ByCell["say"]> = {
     scaled: () => scaling(source, result, scale),
     capped: () => capping(source, result, cap ?? 1),
