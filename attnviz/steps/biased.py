@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from attnviz.annotated_text import AnnotatedText, annotated, named
 from attnviz.formatting import exact, number
 from attnviz.steps.formula import attention_formula
-from attnviz.steps.picture import FEW, MorphSource, Picture, panel, picture
+from attnviz.steps.picture import FEW, MorphSource, PanelSpec, Picture, panel, picture
 from attnviz.steps.step import Step
 
 if TYPE_CHECKING:
@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 def unbiased(walk: Walk) -> str:
     """Return the name of the matrix that a position bias is added to."""
     return "scaled" if walk.layer.cap is None else "capped"
+
+
+def biased_panel(walk: Walk, title: str, **options: Any) -> PanelSpec:
+    """Describe the biased scores."""
+    return replace(panel("biased", title, **options), made_from=MorphSource(unbiased(walk), "even"))
 
 
 def _notice(walk: Walk) -> str:
@@ -98,7 +103,7 @@ def _picture(walk: Walk) -> Picture:
     row = (
         panel(before, before, limit=limit, numbered=few),
         panel("position_bias", f"+ position bias{slope}", limit=limit, numbered=few),
-        replace(panel("biased", "= biased", limit=limit, bar=True), made_from=MorphSource(before, "even")),
+        biased_panel(walk, "= biased", limit=limit, bar=True),
     )
     return picture((row,), (1, 1, 1 if few else 2))
 

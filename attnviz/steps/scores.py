@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnviz.annotated_text import AnnotatedText, annotated, named
 from attnviz.formatting import number, power_of_ten
-from attnviz.steps.biased import unbiased
+from attnviz.steps.biased import biased_panel, unbiased
 from attnviz.steps.formula import attention_formula
 from attnviz.steps.picture import (
     MADE_FROM,
@@ -308,8 +308,9 @@ def masked_panel(walk: Walk, title: str, **options: Any) -> PanelSpec:
 def _masked_picture(walk: Walk) -> Picture:
     before = _before_mask(walk)
     limit = masked_limit(walk)
+    make = partial(biased_panel, walk) if before == "biased" else partial(panel, before)
     return pair_picture(
-        panel(before, before, limit=limit),
+        make(before, limit=limit),
         masked_panel(walk, _masked_title(walk), bar=True),
         walk.layer.key.shape[1],
     )

@@ -187,7 +187,7 @@ def test_slopes_are_those_of_the_paper(opened: Opened) -> None:
     by_distance = torch.arange(len(TEXT.split())) - torch.arange(len(TEXT.split()))[:, None]
     moved = layer.all_heads().capped + bias.slopes[:, None, None] * by_distance
     same = moved.masked_fill(layer.mask.hidden(tuple(moved.shape)), -torch.inf).softmax(-1)
-    torch.testing.assert_close(layer.attentions(), same), "a row's softmax does not change"  # type: ignore[func-returns-value]
+    torch.testing.assert_close(layer.attentions(), same, msg="a row's softmax does not change")
 
 
 def test_projections_and_shared_keys_are_known(opened: Opened) -> None:

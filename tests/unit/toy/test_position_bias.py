@@ -177,10 +177,10 @@ def test_the_order_of_words_matters_with_a_bias(kind: Positions) -> None:
     x = torch.randn(5, 32)
     with torch.no_grad():
         order = [1, 0, 2, 3, 4]
-        assert not torch.allclose(stack(x[order]), stack(x)[order], atol=1e-3)  # type: ignore[operator]
-        is_same = torch.allclose(stack(x.flip(0)).flip(0), stack(x), atol=1e-5)  # type: ignore[operator]
+        assert not torch.allclose(stack(x[order]), stack(x)[order], atol=1e-3)
+        is_same = torch.allclose(stack(x.flip(0)).flip(0), stack(x), atol=1e-5)
         assert is_same == (kind == "alibi"), "in the opposite order all distances are the same"
-        torch.testing.assert_close(plain(x.flip(0)).flip(0), plain(x))  # type: ignore[operator]
+        torch.testing.assert_close(plain(x.flip(0)).flip(0), plain(x))
 
 
 def said(config: ToyConfig, ids: Sequence[int] = IDS, head: int = 0) -> tuple[str, str, str]:
