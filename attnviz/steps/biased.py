@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attnviz.annotated_text import AnnotatedText, annotated, named
-from attnviz.formatting import exact, number
+from attnviz.formatting import number
 from attnviz.steps.formula import attention_formula
 from attnviz.steps.picture import FEW, MorphSource, PanelSpec, Picture, panel, picture
 from attnviz.steps.step import Step
@@ -27,21 +27,28 @@ def biased_panel(walk: Walk, title: str, **options: Any) -> PanelSpec:
     return replace(panel("biased", title, **options), made_from=MorphSource(unbiased(walk), "even"))
 
 
+def _slope(walk: Walk) -> str:
+    """Return the slope of a head's ALiBi; "" of any other bias."""
+    bias = walk.layer.position_bias
+    slopes = None if bias is None else bias.slopes
+    return "" if slopes is None else f"{float(slopes.expand(walk.layer.heads)[walk.head]):.4g}"
+
+
 def _notice(walk: Walk) -> str:
     bias = walk.layer.position_bias
     start = "The [position bias](matrix=position_bias)"
     if bias is None:
         return ""
     if bias.kind == "slopes":
-        falls = "falls by the same slope with each position that a key is further back"
         if bias.is_by_distance:
             return annotated(
-                f"{start} {falls} (ALiBi), so near keys start ahead. Each head has a slope of its own, which is not "
-                "learned."
+                f"{start} falls by the same slope with each position that a key is further away (ALiBi), so near keys "
+                "start ahead. Each head has a slope of its own, which is not learned."
             )
         return annotated(
-            f"{start} {falls} (ALiBi). This model adds slope × position of the key: a row's numbers all start lower by "
-            "the same than with the distance, so its weights are the same."
+            f"{start} falls by the same slope with each position that a key is further back (ALiBi). This model adds "
+            "slope × position of the key: with −slope × distance all numbers of a row would differ by the same amount, "
+            "and its weights not at all."
         )
     if bias.kind == "buckets":
         return annotated(
@@ -56,7 +63,7 @@ def _fact(walk: Walk) -> str:
     if bias is None or walk.summary.cells < 2:
         return ""
     if bias.slopes is not None:
-        return f"Here the slope is {exact(float(bias.slopes.expand(layer.heads)[walk.head]))} a position."
+        return f"Here the slope is {_slope(walk)} a position."
     hidden, cells = walk.steps.hidden, bias.of_heads(walk.head).expand_as(walk.steps.scaled)
     visible = cells.masked_fill(hidden, -float("inf"))
     q, k = divmod(int(visible.argmax()), layer.key.shape[1])
@@ -95,14 +102,11 @@ def _code(walk: Walk) -> str:
 
 def _picture(walk: Walk) -> Picture:
     before = unbiased(walk)
-    limit = (before, "position_bias", "biased")
+    limit, slope = (before, "position_bias", "biased"), _slope(walk)
     few = walk.layer.key.shape[1] <= FEW
-    bias = walk.layer.position_bias
-    slopes = None if bias is None else bias.slopes
-    slope = "" if slopes is None else f", slope {exact(float(slopes.expand(walk.layer.heads)[walk.head]))}"
     row = (
         panel(before, before, limit=limit, numbered=few),
-        panel("position_bias", f"+ position bias{slope}", limit=limit, numbered=few),
+        panel("position_bias", f"+ position bias{slope and f', slope {slope}'}", limit=limit, numbered=few),
         biased_panel(walk, "= biased", limit=limit, bar=True),
     )
     return picture((row,), (1, 1, 1 if few else 2))

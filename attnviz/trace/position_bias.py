@@ -69,16 +69,13 @@ class PositionBias(ShortRepr):
 
         None if it does not fall so, or if there are fewer than two positions.
         """
-        cells = self.cells
-        count = cells.shape[-1]
-        if self.buckets is not None or count < 2 or cells.shape[-2] not in (1, count):
+        count = self.cells.shape[-1]
+        if self.buckets is not None or count < 2 or not (self.cells.shape[-2] == 1 or self.is_by_distance):
             return None
-        cells = cells.expand(-1, count, count)
-        slopes = (cells[:, -1, -1] - cells[:, -1, 0]) / (count - 1)  # (H,)
-        positions = torch.arange(count, dtype=cells.dtype)
-        falling = cells.diagonal(dim1=1, dim2=2)[:, :, None] - slopes[:, None, None] * (positions[:, None] - positions)
-        off = (cells - falling).tril().abs().amax(dim=(1, 2))
-        is_linear = bool((off <= ROUNDING * (cells.abs().amax(dim=(1, 2)))).all())
+        last = self.cells[:, -1]  # (H, Tk): the row with all distances
+        slopes = (last[:, -1] - last[:, 0]) / (count - 1)  # (H,)
+        falling = last[:, -1:] - slopes[:, None] * torch.arange(count - 1, -1, -1, dtype=last.dtype)
+        is_linear = bool(((last - falling).abs().amax(dim=1) <= ROUNDING * last.abs().amax(dim=1)).all())
         return slopes if is_linear and bool((slopes > 0).all()) else None
 
     @property

@@ -190,7 +190,7 @@ def said(config: ToyConfig, ids: Sequence[int] = IDS, head: int = 0) -> tuple[st
 
 def test_what_is_said_of_a_bias() -> None:
     notice, fact, code = said(ToyConfig(positions="alibi", heads=4, causal=True), head=1)
-    assert "falls by the same slope" in notice and "(ALiBi)" in notice
+    assert "falls by the same slope with each position that a key is further away" in notice and "(ALiBi)" in notice
     assert fact == "Here the slope is 0.0625 a position."
     assert "position_bias = -slope * (at[:, None] - at).abs()" in code
     assert WALK["biased"].picture(run_block(IDS, ToyConfig(positions="alibi", heads=4)).walk(0, 1)).panels[1].title == (  # type: ignore[union-attr]
