@@ -131,6 +131,12 @@ def gpt_neo(self: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask
     return outputs.transpose(1, 2), weights
 
 
+def _with_tables(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Give GPT-J's attention the cosines and sines of its own table as `position_embeddings`, which it ignores."""
+    sin, cos = module.embed_positions[kwargs["position_ids"]].chunk(2, dim=-1)  # (B, T, R / 2) each
+    return args, {**kwargs, "position_embeddings": (cos, sin)}
+
+
 METHODS: Mapping[str, tuple[str, Callable[..., Any]]] = {
     "BloomAttention": ("forward", bloom),
     "MptAttention": ("forward", mpt),
@@ -156,6 +162,8 @@ def replace_own_code(model: nn.Module) -> None:
         if kind:
             name, method = METHODS[kind]
             setattr(module, name, MethodType(method, module))
+        if kind == "GPTJAttention":
+            module.register_forward_pre_hook(_with_tables, with_kwargs=True)
 
 
 def class_with_own_code(module: nn.Module) -> str:

@@ -110,6 +110,10 @@ BIASES = {
 RECORD_BIAS = """
     recorded["bias"] = {}\
 """
+TABLES_OF_GPTJ = """
+    sin_cos = module.embed_positions[kwargs["position_ids"]]  # (B, T, R): sines, then cosines
+    recorded["tables"] = sin_cos.chunk(2, dim=-1)[::-1]\
+"""
 COS_SIN = """\
 cos, sin = (table[0]{columns} for table in recorded["tables"])  # (T, {pairs}): of the angle of each position and pair
 """
@@ -121,6 +125,11 @@ SEPARATE = """\
     value = heads(attention.{2}(x_key))\
 """
 FUSED = "    query, key, value = (heads(part) for part in attention.{name}(x).chunk(3, dim=-1))"
+CLIPPED = """\
+    parts = attention.{name}(x).clamp(-{clip}, {clip}).chunk(3, dim=-1)
+    query, key, value = (heads(part) for part in parts)\
+"""
+"""Of MPT, where it cuts its projections"""
 FUSED_SHARED = """\
     parts = attention.{name}(x).split([{queries}, {keys}, {keys}], dim=-1)
     query, key, value = (heads(part) for part in parts)\
@@ -204,37 +213,6 @@ WITH_SINK = """\
 """
 
 
-RECORD_METHOD = """\
-calls = []
-
-
-def recorded(query, key, value, attention_mask=None):
-    \"\"\"The module's own attention, (B, H, T, D), that records its arguments.\"\"\"
-    calls.append((query[0], key[0], value[0], None if attention_mask is None else attention_mask[0]))
-    return theirs(query, key, value, attention_mask)
-
-
-attention = model.get_submodule("{path}")
-theirs, attention._attn = attention._attn, recorded
-attention.register_forward_pre_hook(
-    lambda module, args, kwargs: calls.append(args[0] if args else kwargs["hidden_states"]), with_kwargs=True
-)
-with torch.inference_mode():
-    model(**inputs, use_cache=False)
-x = calls[0][0]
-query, key, value, mask = calls[1]
-scale = {scale!r}
-if mask is not None:  # transformers masks with the lowest float; replace it by −∞
-    mask = mask.masked_fill(mask <= torch.finfo(mask.dtype).min / 2, -math.inf)
-show("embeddings", x)
-show("query", query[HEAD])
-show("key", key[HEAD])
-show("value", value[HEAD])
-{output}\
-"""
-"""The same for a module with code of its own for attention, as GPT-J's"""
-
-
 def pretrained_inputs(
     model: PretrainedModel, text: str, pair: str | None, place: Place, walk: Walk
 ) -> tuple[Cell, ...]:
@@ -251,9 +229,6 @@ def pretrained_inputs(
             f'dense = model.get_submodule("{names.output}")\nW_O = {weight}  # (H·D, C)\n'
             "b_O = None if dense.bias is None else dense.bias.detach()"
         )
-    if _is_recorded(walk, names) and names.own_code:
-        record = RECORD_METHOD.format(path=names.attention, output=output, scale=walk.layer.scale)
-        return *first, *section("query, key and value: the arguments of this layer's attention", record)
     if _is_recorded(walk, names):
         record = RECORD_ATTENTION.format(path=names.attention, output=output, **_of_scores(model.description))
         last = operand(walk.layer, "query"), operand(walk.layer, "key")
@@ -274,8 +249,9 @@ def pretrained_inputs(
         scores=_before_mask(walk.layer),
     )
     rotated, normed = rotated_cells(walk), _normed(model, walk.layer, names)
+    tables = TABLES_OF_GPTJ if names.own_code == "GPTJAttention" else TABLES
     record = RECORD_INPUT.format(
-        path=names.attention, tables=TABLES if rotated else "", bias=RECORD_BIAS.format(argument) if argument else "",
+        path=names.attention, tables=tables if rotated else "", bias=RECORD_BIAS.format(argument) if argument else "",
         weights="" if adds_twice else "output_attentions=True, ",
     )  # fmt: skip
     return (
@@ -301,10 +277,12 @@ def unknown_of(walk: Walk, names: ModuleNames) -> tuple[str, ...]:
 
 def _is_recorded(walk: Walk, names: ModuleNames) -> bool:
     """Whether the cells record what attention gets, instead of computing it from X."""
+    if names.own_code:
+        return False
     layer, is_fused = walk.layer, len(names.projections) == 1
     is_known = layer.projections is not None and bool(names.projections)
     is_plain = layer.sinks is None and not (is_fused and layer.norms)
-    is_plain &= layer.position_bias is None or bool(names.own_code)
+    is_plain &= layer.position_bias is None
     return not is_known or not is_plain or _simple_mask(layer.mask, len(walk.query_labels)) is None
 
 
@@ -344,6 +322,9 @@ def _projecting(model: PretrainedModel, maps: BlockMaps, names: ModuleNames, lay
     if len(names.projections) > 1:
         return SEPARATE.format(*names.projections)
     (name,) = names.projections
+    clip = getattr(model.body.get_submodule(names.attention), "clip_qkv", None)
+    if clip is not None:
+        return CLIPPED.format(name=name, clip=clip)
     if maps.fused == "heads":
         return FUSED_HEADS.format(name=name, groups=layer.heads // layer.shared_by, queries=layer.shared_by)
     queries = layer.heads * layer.head_size

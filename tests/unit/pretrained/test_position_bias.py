@@ -72,6 +72,11 @@ FAMILIES = {
     "mpt": Family(
         lambda: tf.MptModel(tf.MptConfig(vocab_size=64, d_model=48, n_layers=2, n_heads=H, max_seq_len=20)), "slopes"
     ),
+    "mpt, clipped": Family(
+        lambda: tf.MptModel(tf.MptConfig(
+            vocab_size=64, d_model=48, n_layers=2, n_heads=H, max_seq_len=20, attn_config={"clip_qkv": 0.5},
+        )), "slopes", has_projections=False,
+    ),
     "falcon, ALiBi": Family(lambda: falcon(multi_query=False), "slopes", reads_weights=False),
     "falcon, ALiBi and one key": Family(falcon, "slopes", shared_by=6, reads_weights=False),
     "falcon, rotary and one key": Family(
@@ -92,7 +97,11 @@ FAMILIES = {
     ),
     "gptj": Family(
         lambda: tf.GPTJModel(tf.GPTJConfig(vocab_size=64, n_embd=48, n_layer=2, n_head=H, rotary_dim=4)), None,
-        has_projections=False,
+        rotates=True,
+    ),
+    "gptj, whole heads": Family(
+        lambda: tf.GPTJModel(tf.GPTJConfig(vocab_size=64, n_embd=48, n_layer=2, n_head=H, rotary_dim=8)), None,
+        rotates=True,
     ),
 }  # fmt: skip
 
@@ -168,11 +177,8 @@ def test_biases_matter_and_are_known_for_what_they_are(opened: Opened) -> None:
                 assert bias.buckets == Buckets(8, 10, kind == "encoder")
 
 
-SLOPES: Mapping[str, tuple[float, ...]] = {
-    # Press et al. 2022: those of 4 heads, then every second one of 8. MPT: every second one of 8, then the others.
-    "bloom": (1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 2, 1 / 8),
-    "mpt": (1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 2, 1 / 8),
-}
+SLOPES = 1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 2, 1 / 8
+"""Press et al. 2022: those of 4 heads, then every second one of 8"""
 
 
 def test_slopes_are_those_of_the_paper(opened: Opened) -> None:
@@ -181,8 +187,8 @@ def test_slopes_are_those_of_the_paper(opened: Opened) -> None:
     layer = opened.trace.layer(0)
     bias = layer.position_bias
     assert bias is not None and bias.slopes is not None
-    scale = 1.0 if opened.name in SLOPES else layer.scale  # Falcon multiplies its ALiBi by the scale too
-    torch.testing.assert_close(bias.slopes, scale * torch.tensor(SLOPES["bloom"]))
+    scale = layer.scale if "falcon" in opened.name else 1.0  # Falcon multiplies its ALiBi by the scale too
+    torch.testing.assert_close(bias.slopes, scale * torch.tensor(SLOPES))
     assert not bias.is_by_distance, "they add slope × position of the key"
     by_distance = torch.arange(len(TEXT.split())) - torch.arange(len(TEXT.split()))[:, None]
     moved = layer.all_heads().capped + bias.slopes[:, None, None] * by_distance
