@@ -27,7 +27,7 @@ class Mask(ShortRepr):
 
     none: hides nothing. causal: hides the keys after each query. window: hides the keys that are too far from each
     query (see `window`). padding: hides the same keys from every query. cross: hides keys of another text. other:
-    everything else, such as relative positions that are added to the scores.
+    everything else, such as numbers that are added to the scores of some keys.
     """
 
     kind: MaskKind = "none"
@@ -90,7 +90,7 @@ class Mask(ShortRepr):
 
     @property
     def adds(self) -> bool:
-        """Whether the mask adds finite numbers to visible cells, as relative positions do."""
+        """Whether the mask adds finite numbers to visible cells."""
         cells = self.cells
         return cells is not None and cells.is_floating_point() and bool((cells.isfinite() & (cells != 0)).any())
 
@@ -107,7 +107,10 @@ class Mask(ShortRepr):
         return bool(hidden_cells(self.cells, self.cells.shape).all(dim=-1).any())
 
     def hidden_value(self, scale: float, cap: float | None = None) -> float:
-        """Return the number in a hidden cell of `masked` if the scores are multiplied by `scale`, then capped."""
+        """Return the number in a hidden cell of `masked` if the scores are multiplied by `scale`, then capped.
+
+        A position bias is not added to it.
+        """
         if self.fills == "scaled" or self.is_infinite:
             return self.value
         scaled = self.value * scale
@@ -148,7 +151,7 @@ class AttentionSteps(ShortRepr):
     scaled: Tensor
     """(..., Tq, Tk): scores × scale"""
     masked: Tensor
-    """(..., Tq, Tk): capped, with hidden cells at −inf, or at the number that a `Mask` fills in"""
+    """(..., Tq, Tk): biased, with hidden cells at −inf, or at the number that a `Mask` fills in"""
     weights: Tensor
     """(..., Tq, Tk): softmax of masked over the keys; a row sums to 1, or to 0 if all its cells are at −inf. With a
     sink, a row and its share in `sink` sum to 1"""
@@ -160,6 +163,8 @@ class AttentionSteps(ShortRepr):
     """The sink's score, beside those in `masked`; broadcasts to (..., Tq, 1). None if there is no sink"""
     sink: Tensor | None = None
     """(..., Tq, 1): the sink's share of each row's softmax; None if there is no sink"""
+    position_bias: Tensor | None = None
+    """What is added to `capped`, by the distance of query and key; broadcasts to (..., Tq, Tk). None if nothing is"""
 
     @property
     def scores(self) -> Tensor:
@@ -173,6 +178,11 @@ class AttentionSteps(ShortRepr):
     def capped(self) -> Tensor:
         """(..., Tq, Tk): cap · tanh(scaled / cap), computed on each read; without a cap, `scaled` itself."""
         return self.scaled if self.cap is None else soft_cap(self.scaled, self.cap)
+
+    @property
+    def biased(self) -> Tensor:
+        """(..., Tq, Tk): capped + position_bias, computed on each read; without a bias, `capped` itself."""
+        return self.capped if self.position_bias is None else self.capped + self.position_bias
 
     @property
     def hidden(self) -> Tensor:
@@ -201,6 +211,7 @@ def attend(
     scale: float | None = None,
     cap: float | None = None,
     sinks: Tensor | None = None,
+    position_bias: Tensor | None = None,
 ) -> AttentionSteps:
     """Compute softmax(Q Kᵀ · scale + mask) V and keep every step (Vaswani et al. 2017, section 3.2.1).
 
@@ -216,6 +227,8 @@ def attend(
             and c, as in Gemma 2; None for none.
         sinks: scores that broadcast to (..., Tq, 1), such as (H, 1, 1): one more column of the softmax, whose share
             gives nothing to the output, as in gpt-oss; None for none.
+        position_bias: float, added after the cap and before the mask: numbers that depend on the distance of query and
+            key, as in T5 and ALiBi. Anything that broadcasts to (..., Tq, Tk); None for none.
 
     Raises:
         ValueError: the shapes do not match, the message names both; or the cap is not above 0.
@@ -230,8 +243,13 @@ def attend(
         scale = 1 / math.sqrt(query.shape[-1])
     scaled = (query @ key.transpose(-2, -1)).mul_(scale)  # (..., Tq, Tk), in place: these matrices are large
     masked = scaled if cap is None else soft_cap(scaled, cap)
+    if position_bias is not None:
+        _check_broadcast("position bias", position_bias, scaled)
+        masked = masked + position_bias
     if cells is not None and filling is not None and not filling.is_infinite:
-        if filling.fills == "scores":
+        if filling.fills == "scores" and position_bias is not None:
+            masked = apply_mask(masked, cells, filling.hidden_value(scale, cap))
+        elif filling.fills == "scores":
             masked = apply_mask(query @ key.transpose(-2, -1), cells, filling.value) * scale
             masked = masked if cap is None else soft_cap(masked, cap)
         else:
@@ -244,7 +262,9 @@ def attend(
     else:
         weights, sink = _softmax(masked, sinks)
     outputs = weights @ value
-    return AttentionSteps(query, key, value, scale, cells, scaled, masked, weights, outputs, cap, sinks, sink)
+    return AttentionSteps(
+        query, key, value, scale, cells, scaled, masked, weights, outputs, cap, sinks, sink, position_bias
+    )
 
 
 def soft_cap(scaled: Tensor, cap: float) -> Tensor:
@@ -276,14 +296,18 @@ def apply_mask(scaled: Tensor, mask: Tensor, value: float = -math.inf) -> Tensor
     Raises:
         ValueError: the mask does not broadcast to the scores.
     """
-    pairs = zip(reversed(mask.shape), reversed(scaled.shape), strict=False)
-    if mask.ndim > scaled.ndim or any(size not in (1, expected) for size, expected in pairs):
-        raise ValueError(f"mask {tuple(mask.shape)} does not broadcast to scores {tuple(scaled.shape)}")
+    _check_broadcast("mask", mask, scaled)
     if mask.dtype != torch.bool:
         return scaled + mask
     if scaled.requires_grad and value == -math.inf:  # equal where scores are finite, and eight times as fast
         return scaled + torch.zeros_like(mask, dtype=scaled.dtype).masked_fill(~mask, value)
     return scaled.masked_fill(~mask, value)
+
+
+def _check_broadcast(name: str, cells: Tensor, scaled: Tensor) -> None:
+    pairs = zip(reversed(cells.shape), reversed(scaled.shape), strict=False)
+    if cells.ndim > scaled.ndim or any(size not in (1, expected) for size, expected in pairs):
+        raise ValueError(f"{name} {tuple(cells.shape)} does not broadcast to scores {tuple(scaled.shape)}")
 
 
 def causal_mask(n: int) -> Tensor:

@@ -60,12 +60,16 @@ class Matrices:
         cap = self.document.header.cap
         return self.scaled() if cap is None else cap * np.tanh(self.scaled() / cap)
 
+    def biased(self) -> Array:
+        has_bias = f"position_bias/{self.head}" in self.document.arrays
+        return self.capped() + self.double("position_bias") if has_bias else self.capped()
+
     def masked(self) -> Array:
-        capped, kind = self.capped(), self.document.header.mask
+        biased, kind = self.biased(), self.document.header.mask
         if kind == "none":
-            return capped
-        cells = np.tri(*capped.shape, dtype=bool) if kind == "causal" else self.get("mask")
-        return np.where(cells, capped, -np.inf) if cells.dtype == bool else capped + cells
+            return biased
+        cells = np.tri(*biased.shape, dtype=bool) if kind == "causal" else self.get("mask")
+        return np.where(cells, biased, -np.inf) if cells.dtype == bool else biased + cells
 
     def with_sink(self) -> Array:
         """The softmax over the keys, and over a sink that stands after them; −∞ where there is none."""
@@ -175,12 +179,15 @@ def _panel(spec: PanelSpec, matrices: Matrices, stretch: str) -> dict[str, Any]:
     return panel
 
 
-def board_picture(layout: Layout, labels: Mapping[str, Sequence[str]]) -> tuple[dict[str, Any], dict[str, Array]]:
+def board_picture(
+    layout: Layout, labels: Mapping[str, Sequence[str]], sources: Mapping[str, str] | None = None
+) -> tuple[dict[str, Any], dict[str, Array]]:
     """Serialise a layout for the board.
 
     Args:
         layout: the matrices and their places.
         labels: the tokens of the axis kinds "query" and "key".
+        sources: the matrix that a panel is made from, where it is another than in most walks.
 
     Returns:
         The header (`panels`, `grid` of panel numbers, `widths`, `heights`, `products`, `between`, `labels`) and the
@@ -189,7 +196,7 @@ def board_picture(layout: Layout, labels: Mapping[str, Sequence[str]]) -> tuple[
     panels = [panel for row in layout.grid for panel in row if panel is not None]
     numbers = {id(panel): index for index, panel in enumerate(panels)}
     header = {
-        "panels": [_described(panel) for panel in panels],
+        "panels": [_described(panel, sources or {}) for panel in panels],
         "grid": [[None if panel is None else numbers[id(panel)] for panel in row] for row in layout.grid],
         "widths": list(layout.widths),
         "heights": list(layout.heights),
@@ -200,7 +207,7 @@ def board_picture(layout: Layout, labels: Mapping[str, Sequence[str]]) -> tuple[
     return header, {str(index): panel.values for index, panel in enumerate(panels)}
 
 
-def _described(panel: Panel) -> dict[str, Any]:
+def _described(panel: Panel, sources: Mapping[str, str]) -> dict[str, Any]:
     limit = panel.limit if panel.limit is not None else panel.largest or 1.0
     signed = panel.scale == "signed"
     described: dict[str, Any] = {
@@ -217,6 +224,7 @@ def _described(panel: Panel) -> dict[str, Any]:
     }
     if panel.name in MADE_FROM:
         described["made_from"] = asdict(MADE_FROM[panel.name])
+        described["made_from"]["name"] = sources.get(panel.name, MADE_FROM[panel.name].name)
     if panel.col_ticks:
         described["ticks"] = panel.col_ticks
     if panel.parts is not None:

@@ -55,7 +55,7 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     add("--quiet", action="store_true", help="no progress bar and no list of files")
     toy = parser.add_argument_group("the toy")
     toy.add_argument("--tokenizer", help="word, char or bert")
-    toy.add_argument("--positions", help="none, sinusoidal, lab, random or rotary")
+    toy.add_argument("--positions", help="none, sinusoidal, lab, random, rotary, alibi or buckets")
     toy.add_argument("--qkv", help="linear, identity or positions")
     toy.add_argument("--heads", help="number of heads, 1 to 8")
     toy.add_argument("--head-size", help="width of a head, 2 to 64")

@@ -32,6 +32,7 @@ from attnviz.document.value import (
 )
 from attnviz.steps.picture import MatrixProduct, MorphSource, Operation, PanelSpec, Picture
 from attnviz.trace.model import RowGuesses
+from attnviz.trace.position_bias import Buckets
 
 KEY = "attnviz"
 MAX_HEADER_BYTES = 4 * 2**20
@@ -119,8 +120,11 @@ def write_header(header: Header) -> str:
     written = _fields(header)
     if header.key == header.query:
         written["key"] = None
-    if header.cap is None:
-        del written["cap"]
+    for name in ("cap", "buckets"):  # of the few documents that have them
+        if written[name] is None:
+            del written[name]
+    if header.buckets is not None:
+        written["buckets"] = _fields(header.buckets)
     written["steps"] = [
         {**_fields(step), **{name: said_to_json(getattr(step, name)) for name in SAID}} for step in header.steps
     ]
@@ -186,7 +190,21 @@ def _header(header: dict[str, Any]) -> Header:
     }
     arguments["scale"] = _number(values["scale"])
     arguments |= {name: _number(values[name]) for name in ("mask_value", "cap") if values.get(name) is not None}
+    if values.get("buckets") is not None:
+        arguments["buckets"] = _buckets(values["buckets"])
     return Header(**arguments)
+
+
+def _buckets(value: Mapping[str, Any]) -> Buckets:
+    """Return the buckets of a header.
+
+    Raises:
+        TypeError: a number is not an integer, or both_sides is neither true nor false.
+    """
+    buckets = Buckets(**value)
+    if type(buckets.count) is not int or type(buckets.max_distance) is not int or type(buckets.both_sides) is not bool:
+        raise TypeError("buckets have two integers and a bool")
+    return buckets
 
 
 def _number(value: Any) -> float:

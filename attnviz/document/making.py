@@ -113,6 +113,7 @@ def _header(
         mask_fills=layer.mask.fills,
         guesses=walk.guess(),
         cap=layer.cap,
+        buckets=None if layer.position_bias is None else layer.position_bias.buckets,
         steps=steps,
         references=references,
         kind="averages" if walk.averages else "walk" if walk.block is None else "block",

@@ -66,7 +66,7 @@ def settings_of(walks: Sequence[Walk]) -> Hashable:
         walks[0].kind, walks[0].query_tokens.tokenizer, walks[0].parts is None, walks[0].has_positions,
         walks[0].layer_index > 0,
         layer.query.shape, layer.key.shape, layer.value.shape, layer.scale, _mask(layer), layer.cap,
-        layer.sinks is None,
+        layer.sinks is None, _position_bias(layer),
         layer.query_input is layer.key_input, _shape(layer.query_input), _shape(layer.key_input),
         None if layer.rotation is None else (layer.rotation.cos.shape, layer.rotation.pairing, layer.rotation.factor),
         tuple((name, norm.kind, norm.bias is None, norm.eps, norm.is_joint) for name, norm in layer.norms.items()),
@@ -88,6 +88,15 @@ def _mask(layer: LayerTrace) -> Hashable:
     mask = layer.mask
     cells = None if mask.cells is None else (mask.cells.dtype, mask.adds, mask.hides_rows)
     return mask.kind, mask.window, cells, mask.value, mask.fills
+
+
+def _position_bias(layer: LayerTrace) -> Hashable:
+    """Return what the texts and titles depend on."""
+    bias = layer.position_bias
+    if bias is None:
+        return None
+    slopes = None if bias.slopes is None else tuple(bias.slopes.tolist())
+    return bias.kind, bias.buckets, slopes, slopes is None or (bias.is_by_distance, bias.starts_at_0)
 
 
 @cached(LRUCache(SETTINGS), key=settings_of, lock=threading.Lock())

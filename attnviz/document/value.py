@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from attnviz.attention import Masked, MaskKind
     from attnviz.steps.picture import Picture
     from attnviz.trace.model import Kind, RowGuesses
+    from attnviz.trace.position_bias import Buckets
 
 VERSION = 6
 """The version of the format; docs/document.md says when it changes"""
@@ -35,8 +36,8 @@ DocumentKind = Literal["walk", "averages", "block"]
 heads of a layer, and the steps around them in a transformer"""
 
 COMPUTED = (
-    "query_angles", "key_angles", "key_t", "scores", "scaled", "capped", "masked", "weights", "sink", "row_sum",
-    "head_outputs", "triangle", "masked_zeros", "softmax_weights", "by_data",
+    "query_angles", "key_angles", "key_t", "scores", "scaled", "capped", "biased", "masked", "weights", "sink",
+    "row_sum", "head_outputs", "triangle", "masked_zeros", "softmax_weights", "by_data",
 )  # fmt: skip
 """The matrices that are not in a document: a reader computes them"""
 
@@ -48,7 +49,19 @@ ARRAYS: dict[str, tuple[str, ...]] = {
 
 PROJECTIONS = ("W_query", "W_key", "W_value", "U_query", "U_key", "U_value")
 """The arrays of a head that grow with the width of the model; together they are most of a layer's data"""
-OF_HEAD = (*PROJECTIONS, "b_query", "b_key", "b_value", *QKV, *NORM_WEIGHTS, *NORMED, *ROTATED, "mask", "sinks")
+OF_HEAD = (
+    *PROJECTIONS,
+    "b_query",
+    "b_key",
+    "b_value",
+    *QKV,
+    *NORM_WEIGHTS,
+    *NORMED,
+    *ROTATED,
+    "mask",
+    "position_bias",
+    "sinks",
+)
 """The arrays of a head: head 5's query is `query/5`. A mask that all heads share is `mask`."""
 
 REQUIRED = QKV
@@ -176,6 +189,8 @@ class Header:
     """Whether it fills cells of `scaled`, or of `scores`, so that the scale multiplies it"""
     cap: float | None = None
     """The soft cap of the scaled scores; None if there is none. A file without it has none"""
+    buckets: Buckets | None = None
+    """Which distances share a number of the position bias; None if it has no buckets. A file without it has none"""
     version: int = VERSION
     """The version of the format"""
 
@@ -233,6 +248,8 @@ def check_header(header: Header) -> None:
         refuse("header.scale is not finite.")
     if header.cap is not None and not 0 < header.cap < math.inf:
         refuse("header.cap is not above 0.")
+    if header.buckets is not None and not 4 <= header.buckets.count < 2 * header.buckets.max_distance:
+        refuse("header.buckets has too few buckets, or too small a distance.")
 
 
 def possible(header: Header) -> dict[str, tuple[str, ...]]:

@@ -62,11 +62,13 @@ def collect(walk: Walk, heads: Sequence[int]) -> dict[str, Array]:
     layer, chosen = walk.layer, list(heads)
     steps = layer.all_heads()
     maps = (f"{letter}_{of}" for letter in "WUb" for of in QKV)
-    of_layer = (*QKV, *NORMED, *ROTATED, *NORM_WEIGHTS, *maps, "sinks")
+    of_layer = (*QKV, *NORMED, *ROTATED, *NORM_WEIGHTS, *maps, "sinks", "position_bias")
     quantities = {name: heads_matrix(layer, name, chosen) for name in of_layer}
     computed = {name: getattr(steps, name) for name in OF_HEAD if name not in quantities}
     if layer.cap is None:
         del computed["capped"]
+    if layer.position_bias is None:
+        del computed["biased"]
     quantities |= {name: None if tensor is None else tensor[chosen] for name, tensor in computed.items()}
     quantities["concat"] = steps.concat
     quantities["embeddings_k"] = None if layer.key_input is layer.query_input else layer.key_input

@@ -111,9 +111,9 @@ KEYS: dict[str, Key] = {
     ),
     "positions": Key(
         "sinusoidal",
-        one_of("none", "sinusoidal", "lab", "random", "rotary"),
+        one_of("none", "sinusoidal", "lab", "random", "rotary", "alibi", "buckets"),
         "the toy's positions; `lab` (sines and cosines that share no frequency) is in the menu of Transformer only; "
-        "`rotary` turns queries and keys",
+        "`rotary` turns queries and keys; `alibi` and `buckets` add a position bias",
     ),
     "qkv": Key(
         "linear",

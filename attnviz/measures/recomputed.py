@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -135,7 +136,9 @@ def rows_from_past(layer: LayerTrace, head: int) -> FromPast:
         corner, sinks = _corner(mask, layer.query.shape[1], end), None
         if layer.sinks is not None:
             sinks = layer.sinks[head, :end]  # one for all queries, (1, 1), or each query's, (i + 1, 1)
-        steps = attend(query, key, value, mask=corner, scale=layer.scale, cap=layer.cap, sinks=sinks)
+        bias = None if layer.position_bias is None else layer.position_bias.of_first(end).of_heads(head)
+        of_scores: dict[str, Any] = {"cap": layer.cap, "sinks": sinks, "position_bias": bias}
+        steps = attend(query, key, value, mask=corner, scale=layer.scale, **of_scores)
         rows.append(steps.head_outputs[-1])
     return FromPast(layer.head(head).head_outputs[:count], torch.stack(rows), maps is not None and x is not None)
 

@@ -135,7 +135,7 @@ def survey(trace: Trace, kind: Kind, name: str) -> Survey:
     layers = trace.layers[kind]
     keys = trace.key_tokens(kind)
     hidden = hidden_cells(layers)
-    # A decoder's mask hides later keys even if it also adds relative positions.
+    # A decoder's mask hides later keys even if it also adds numbers to others.
     causal = kind == "decoder"
     measures = choose_measures(len(trace.query_tokens(kind)), keys, same_text=kind != "cross", causal=causal)
     surveyed = [_survey_layer(layer, measures) for layer in layers]

@@ -51,6 +51,7 @@ def open_model(model: Any, tokenizer: Any) -> PretrainedModel:
     from transformers import PreTrainedModel
 
     from attnviz.pretrained.attention_interface import copied
+    from attnviz.pretrained.own_code import implementation_of
     from attnviz.pretrained.transformers_model import TransformersModel
 
     if not isinstance(model, PreTrainedModel):
@@ -63,7 +64,7 @@ def open_model(model: Any, tokenizer: Any) -> PretrainedModel:
     if any(parameter.is_meta for parameter in model.parameters()):
         raise ModelError(f"{name} has no weights in memory: its parameters are on the meta device; load them first.")
     check_tokenizer(tokenizer, name)
-    model_copy = attempt(lambda: copied(model), name, "weights")
+    model_copy = attempt(lambda: copied(model, implementation_of(model.config)), name, "weights")
     return attempt(lambda: TransformersModel(model_copy, copy.deepcopy(tokenizer), name), name, "attention")
 
 

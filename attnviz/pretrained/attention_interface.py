@@ -64,8 +64,8 @@ def attention_function(
 ) -> tuple[Tensor, Tensor]:
     """Run `attend` with transformers' attention interface: takes (B, H, T, D), returns (B, T, H, D) and the weights.
 
-    For grouped-query attention, keys and values are repeated for each query head. T5's relative position bias,
-    (1, H, Tq, Tk), is added to the mask, since both are added to the scaled scores. `others` may have `USED`.
+    For grouped-query attention, keys and values are repeated for each query head. A position bias, such as T5's,
+    broadcasts to (B, H, Tq, Tk); T5 gives its cross-attention one of zeros, which is none. `others` may have `USED`.
 
     Raises:
         UnfitError: an argument asks for a step that `attend` does not have.
@@ -80,12 +80,13 @@ def attention_function(
     groups = query.shape[1] // key.shape[1]
     if groups > 1:
         key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
-    if position_bias is not None:
-        attention_mask = position_bias if attention_mask is None else position_bias + attention_mask
+    if position_bias is not None and not bool(position_bias.any()):
+        position_bias = None
     cap, of_heads, sinks = (others.get(name) for name in USED)
     if of_heads is not None:
         sinks = of_heads.detach().reshape(-1, 1, 1)  # a weight of the model's
-    steps = recorded_attention(module, query, key, value, mask=attention_mask, scale=scaling, cap=cap, sinks=sinks)
+    of_scores: dict[str, Any] = {"scale": scaling, "cap": cap, "sinks": sinks, "position_bias": position_bias}
+    steps = recorded_attention(module, query, key, value, mask=attention_mask, **of_scores)
     return steps.head_outputs.transpose(1, 2).contiguous(), steps.weights
 
 
@@ -115,22 +116,32 @@ AttentionInterface.register(IMPLEMENTATION, attention_function)
 AttentionMaskInterface.register(IMPLEMENTATION, eager_mask)
 
 
-def copied(model: Any) -> Any:
-    """Return a copy of a transformers model with the project's attention function, on the CPU and in float32.
+def copied(model: Any, implementation: str = IMPLEMENTATION) -> Any:
+    """Return a copy of a transformers model with this attention function, on the CPU and in float32.
 
     The user's hooks run in the copy too, since they affect the result.
     """
     ours = _duplicate(model, {id(tensor): _on_cpu(tensor) for tensor in _tensors(model)})
     ours.config.return_dict = True
-    ours.set_attn_implementation(IMPLEMENTATION)
+    _set_attention(ours, implementation)
     return ours
 
 
 def with_eager_attention(model: Any) -> Any:
-    """Return the same model with transformers' own eager attention. Both share the same tensors in memory."""
+    """Return the same model with transformers' own eager attention. Both share the same tensors in memory.
+
+    Falcon's eager attention adds an ALiBi twice (transformers 5.23): its default, which adds it once, is taken.
+    """
     theirs = _duplicate(model, {id(tensor): tensor for tensor in _tensors(model)})
-    theirs.set_attn_implementation("eager")
+    adds_twice = model.config.model_type == "falcon" and model.config.alibi
+    _set_attention(theirs, "sdpa" if adds_twice else "eager")
     return theirs
+
+
+def _set_attention(model: Any, implementation: str) -> None:
+    """Set the attention function of a model, also of Falcon, whose modules read it in the configuration."""
+    model.set_attn_implementation(implementation)
+    model.config._attn_implementation = implementation
 
 
 def _duplicate(model: Any, tensors: Mapping[int, Tensor]) -> Any:

@@ -74,6 +74,7 @@ def layers_with_steps(
         "normed": lambda block, _: bool(block.norms),
         "rotated": lambda block, _: block.rotary is not None,
         "capped": lambda _, call: call.cap is not None,
+        "biased": lambda _, call: call.position_bias is not None,
     }
     layers: dict[str, dict[Kind, tuple[int, ...]]] = {}
     for (step, has_step), (kind, kind_names) in product(has.items(), names.items()):

@@ -19,6 +19,7 @@ from torch.nn import functional
 from transformers.pytorch_utils import Conv1D
 
 from attnviz.pretrained.model import HEAD_NORMS, FusedOrder, ModuleNames
+from attnviz.pretrained.own_code import class_with_own_code
 from attnviz.toy.layers import linear_map
 from attnviz.trace.head_norm import HeadNorm, HeadNormKind
 from attnviz.trace.layer import (
@@ -84,9 +85,11 @@ def _unfused(whole: LinearMap, heads: int, head_size: int, order: FusedOrder) ->
     """Return the maps to query, key and value of one map to all three; none if the sizes do not fit."""
     width = whole.weight.shape[1]
     if order == "heads":
-        if width != 3 * heads * head_size:
+        groups = (width // head_size - heads) // 2  # query heads in a group share a key
+        if groups <= 0 or heads % groups or width != (heads + 2 * groups) * head_size:
             return []
-        columns = torch.arange(width).view(heads, 3, head_size).transpose(0, 1).flatten(1)  # (3, H·D)
+        by_group = torch.arange(width).view(groups, heads // groups + 2, head_size)
+        columns = by_group[:, :-2].flatten(), by_group[:, -2].flatten(), by_group[:, -1].flatten()
     else:
         shared = (width - heads * head_size) // 2  # columns of keys, which query heads may share
         if shared <= 0 or width != heads * head_size + 2 * shared:
@@ -169,7 +172,7 @@ def module_names(model: nn.Module, path: str) -> ModuleNames:
     names = (
         _separate(module) if fused is None else tuple(name for name, child in module.named_children() if child is fused)
     )
-    return ModuleNames(path, names, output, is_linear)
+    return ModuleNames(path, names, output, is_linear, class_with_own_code(module))
 
 
 def layer_numbers(modules: Sequence[ModuleNames]) -> tuple[int, ...]:

@@ -19,6 +19,7 @@ from attnviz.tokens import NoTokensError, Tokens
 from attnviz.trace.head_norm import HeadNorm
 from attnviz.trace.layer import AfterAttention, Block, BlockWeights, LinearMap, Norm, Operand, Projection
 from attnviz.trace.model import Description, Kind, Need, TraceBudget, layers_and_heads
+from attnviz.trace.position_bias import Buckets
 from attnviz.trace.recorder import Call, Pass, batch_weights, recording
 from attnviz.trace.trace import Trace
 from attnviz.trace.vocabulary import Vocabulary
@@ -32,7 +33,8 @@ TRACE_BYTES = 160 * 2**20
 
 FusedOrder = Literal["parts", "heads"]
 """How a layer that computes query, key and value orders its columns: all queries, all keys, all values (GPT-2), or
-query, key and value of one head after the other (GPT-NeoX)"""
+query, key and value of one head after the other (GPT-NeoX), or the queries that share a key, this and its value, group
+after group (Falcon)"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -48,6 +50,8 @@ class BlockMaps(ShortRepr):
     """The norms of queries and keys between projection and rotation; empty if it has none, or none are known"""
     fused: FusedOrder = "parts"
     """The order of the columns, if one layer computes query, key and value"""
+    buckets: Buckets | None = None
+    """The buckets of its position bias; None if it has none, or if they are not known"""
     unavailable: Mapping[Need, str] = field(default_factory=dict)
     """For each unknown quantity: the reason, as a sentence"""
     after_attention: AfterAttention | None = None
@@ -69,6 +73,8 @@ class ModuleNames:
     """The path of W_O; "" if unknown"""
     is_output_linear: bool = True
     """Whether W_O is an nn.Linear, with weight (out, in); False for GPT-2's Conv1D, with weight (in, out)"""
+    own_code: str = ""
+    """The class of the attention module, if it is one of `attnviz.pretrained.own_code`; else "" """
 
 
 class PretrainedModel(ShortRepr, ABC):
@@ -228,6 +234,7 @@ def block_of(call: Call, maps: BlockMaps, mask: Mask) -> Block:
     """Return the traced block of one recorded attention call."""
     layer = call.traced(
         mask,
+        buckets=maps.buckets,
         projections=maps.projections,
         output_projection=maps.output,
         norms=maps.norms,

@@ -22,9 +22,9 @@ from transformers import AutoConfig, AutoTokenizer
 from transformers.initialization import no_init_weights
 from transformers.utils import logging
 
-from attnviz.pretrained.attention_interface import IMPLEMENTATION
 from attnviz.pretrained.configuration import auto_class
 from attnviz.pretrained.names import ModelError, UnfitError, attempt, check_tokenizer, local_folder, shown
+from attnviz.pretrained.own_code import implementation_of
 from attnviz.pretrained.transformers_model import TransformersModel
 from attnviz.pretrained.unfit import OWN_CODE, check_configuration, check_kind, check_model, check_numbers, in_its_place
 
@@ -100,7 +100,7 @@ def _check_architecture(folder: Path, config: Any) -> None:
     try:
         with torch.device("meta"), no_init_weights():
             auto_class(config).from_config(
-                copy.deepcopy(config), trust_remote_code=False, attn_implementation=IMPLEMENTATION
+                copy.deepcopy(config), trust_remote_code=False, attn_implementation=implementation_of(config)
             )
     except KeyError as error:  # the model's class does not support registered attention functions
         raise UnfitError(OWN_CODE, in_its_place(config)) from error
@@ -117,7 +117,7 @@ def _read_weights(folder: Path, config: Any, display_name: str) -> nn.Module:
             folder,
             config=config,
             dtype=torch.float32,
-            attn_implementation=IMPLEMENTATION,
+            attn_implementation=implementation_of(config),
             use_safetensors=True,
             trust_remote_code=False,
             output_loading_info=True,

@@ -8,6 +8,7 @@ from functools import partial
 from itertools import product
 from typing import get_args
 
+import torch
 from torch import Tensor, nn
 
 from attnviz.pretrained.families import find_head_norms, find_input_projections, reproduces
@@ -17,6 +18,7 @@ from attnviz.trace.head_norm import HeadNorm
 from attnviz.trace.layer import Operand, Projection
 from attnviz.trace.matrices import QKV
 from attnviz.trace.model import Need
+from attnviz.trace.position_bias import Buckets
 from attnviz.trace.recorder import Call
 from attnviz.trace.rotation import Rotation
 
@@ -57,6 +59,28 @@ def find_operands(call: Call, module: nn.Module) -> tuple[Operands, dict[Need, s
         if is_plain or rotary is not None:
             return Operands(projections, norms, rotary, order), {}
     return Operands(), {"projections": NOT_LINEAR if known else NO_PROJECTIONS}
+
+
+MAX_DISTANCE = 128
+"""From which distance on all are in one bucket, where a module does not say it: T5's default, and MPNet's"""
+
+
+def find_buckets(call: Call, model: nn.Module) -> Buckets | None:
+    """Return the buckets of a call's position bias, if the model has a table that gives it by them, as T5 and MPNet."""
+    bias = call.position_bias
+    if bias is None:
+        return None
+    for module in model.modules():
+        table = getattr(module, "relative_attention_bias", None)
+        if not isinstance(table, nn.Embedding) or table.num_embeddings < 4:
+            continue
+        distance = getattr(module, "relative_attention_max_distance", MAX_DISTANCE)
+        for both_sides in (True, False):
+            buckets = Buckets(table.num_embeddings, distance, both_sides)
+            values = table.weight[buckets.of(*bias.shape[-2:])].permute(2, 0, 1)  # (H, Tq, Tk)
+            if values.shape == bias.shape and torch.equal(values, bias):
+                return buckets
+    return None
 
 
 def _rotary(

@@ -43,7 +43,8 @@ from attnviz.pretrained.families import (
 )
 from attnviz.pretrained.model import BlockMaps, ModuleNames, PretrainedModel, block_of, padded, true_mask
 from attnviz.pretrained.names import UnfitError, attempt, shown
-from attnviz.pretrained.operands import find_operands
+from attnviz.pretrained.operands import find_buckets, find_operands
+from attnviz.pretrained.own_code import replace_own_code
 from attnviz.pretrained.passes import PositionTables, run_modules, sizes_of, watch_maps
 from attnviz.pretrained.unfit import (
     MORE_THAN_TEXT,
@@ -103,6 +104,7 @@ class TransformersModel(PretrainedModel):
             "token_type_ids" in tokenizer.model_input_names and "token_type_ids" in signature(model.forward).parameters
         )
         self._theirs = OwnAttention(self._model)
+        replace_own_code(self._model)
         self.position_rows: int | None = None
         """Rows of the table of positions that are added to the token embeddings; None if there is none, or if that is
         not known"""
@@ -169,7 +171,8 @@ class TransformersModel(PretrainedModel):
                 self.max_tokens = self._with_room(room)
                 continue
             self.position_rows = next(iter(tables.rows), None)
-            stated = stated_by(self._model.config, "max_position_embeddings")
+            lengths = (stated_by(self._model.config, name) for name in ("max_position_embeddings", "max_seq_len"))
+            stated = next((length for length in lengths if length is not None), None)
             if not tables.rooms and isinstance(stated, int) and stated > 0:  # XLNet says -1: no limit
                 tables.rooms.append(stated)
             return self._with_room(min(tables.rooms, default=MAX_TOKENS)), recorder.modules
@@ -404,6 +407,7 @@ class TransformersModel(PretrainedModel):
             rotary=operands.rotary,
             norms=operands.norms,
             fused=operands.fused,
+            buckets=find_buckets(call, self._model),
             unavailable=unavailable,
             after_unavailable_reason=NO_AFTER,
         )

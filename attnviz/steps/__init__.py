@@ -3,9 +3,9 @@
     step = STEPS["weights"]
     step.title, step.notice(walk), step.code(walk)
 
-`inputs.py`, `scores.py` and `weights.py` hold the steps of one head, `block.py` and `vocabulary.py` those around an
-attention in a transformer, `averages.py` those of the page "From averages to attention". None of them imports torch,
-so links can be parsed without it.
+`inputs.py`, `scores.py`, `biased.py` and `weights.py` hold the steps of one head, `block.py` and `vocabulary.py` those
+around an attention in a transformer, `averages.py` those of the page "From averages to attention". None of them imports
+torch, so links can be parsed without it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from attnviz.steps.averages import WAYS
+from attnviz.steps.biased import BIASED
 from attnviz.steps.block import AFTER_ATTENTION, INPUT_NORM
 from attnviz.steps.inputs import EMBEDDINGS, NORMED, QKV, ROTATED, TOKENS
 from attnviz.steps.scores import CAPPED, MASKED, SCALED, SCORES
@@ -33,7 +34,8 @@ STEPS: dict[str, Step[Any]] = {TOKENS.name: TOKENS, **ATTENTION}
 """The steps from the text to the output that every walk has, by name, in order."""
 
 _ALL: tuple[Step[Any], ...] = (
-    TOKENS, EMBEDDINGS, QKV, NORMED, ROTATED, SCORES, SCALED, CAPPED, MASKED, WEIGHTS, HEAD_OUTPUTS, CONCAT, OUTPUT,
+    TOKENS, EMBEDDINGS, QKV, NORMED, ROTATED, SCORES, SCALED, CAPPED, BIASED, MASKED, WEIGHTS, HEAD_OUTPUTS,
+    CONCAT, OUTPUT,
 )  # fmt: skip
 WALK: dict[str, Step[Any]] = {step.name: step for step in _ALL}
 """`STEPS`, and among them those that only some attentions have: see `Step.is_in` and `Description.steps_in`."""

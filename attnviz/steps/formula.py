@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from attnviz.trace.layer import LayerTrace
     from attnviz.trace.walk import Walk
 
-SCALE, CAP, SINK = Name("scale"), Symbol("c"), Symbol("z")
+SCALE, CAP, SINK, BIAS = Name("scale"), Symbol("c"), Symbol("z"), Symbol("B")
 QUERY, KEY, VALUE = Symbol("Q", "query"), Symbol("K", "key"), Symbol("V", "value")
 
 
@@ -45,7 +45,8 @@ def operand_symbol(walk: Walk, symbol: Symbol) -> Symbol | Indexed:
 def attention_formula(walk: Walk, boxed: str) -> Expression:
     """Return output = concat[softmax(Q Kᵀ · scale + M) V] W_O, without the terms that are missing in this walk.
 
-    A soft cap c makes c · tanh(Q Kᵀ · scale / c) of the scaled scores; a sink z stands beside the keys in the softmax.
+    A soft cap c makes c · tanh(Q Kᵀ · scale / c) of the scaled scores; a position bias B is added to
+    them; a sink z stands beside the keys in the softmax.
     """
 
     def term(step: str, expression: Expression) -> Expression:
@@ -56,8 +57,9 @@ def attention_formula(walk: Walk, boxed: str) -> Expression:
     scores = term("scores", Product((query, Transpose(key))))
     scaled = term("scaled", Product((scores, SCALE), "dot"))
     capped = scaled if layer.cap is None else term("capped", _capped(scaled))
+    biased = capped if layer.position_bias is None else term("biased", Sum((capped, BIAS)))
     has_mask = layer.mask.kind != "none" or boxed == "masked"
-    masked = term("masked", _masked(walk, capped) if has_mask else capped)
+    masked = term("masked", _masked(walk, biased) if has_mask else biased)
     in_softmax = masked if layer.sinks is None else List((masked, SINK))
     weights = term("weights", Call(Name("softmax"), in_softmax))
     head_outputs = term("head_outputs", Product((weights, VALUE)))
@@ -72,12 +74,12 @@ def _capped(scaled: Expression) -> Expression:
     return Product((CAP, Call(Name("tanh"), Fraction(scaled, CAP))), "dot")
 
 
-def _masked(walk: Walk, capped: Expression) -> Expression:
-    """Return capped + M, where M is −∞ in hidden cells; for a mask with a finite number, fill(capped, number)."""
+def _masked(walk: Walk, biased: Expression) -> Expression:
+    """Return biased + M, where M is −∞ in hidden cells; for a mask with a finite number, fill(biased, number)."""
     mask = walk.layer.mask
     if mask.is_infinite:
-        return Sum((capped, Symbol("M")))
-    return Call(Name("fill"), List((capped, _filled_value(walk.layer))))
+        return Sum((biased, Symbol("M")))
+    return Call(Name("fill"), List((biased, _filled_value(walk.layer))))
 
 
 def _filled_value(layer: LayerTrace) -> Expression:

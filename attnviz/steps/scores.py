@@ -1,4 +1,7 @@
-"""From scores to masked scores: the products of queries and keys, scaling, soft cap, mask."""
+"""From scores to masked scores: the products of queries and keys, scaling, soft cap, mask.
+
+A position bias, between soft cap and mask, is in `biased.py`.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnviz.annotated_text import AnnotatedText, annotated, named
 from attnviz.formatting import number, power_of_ten
+from attnviz.steps.biased import biased_panel, unbiased
 from attnviz.steps.formula import attention_formula
 from attnviz.steps.picture import (
     MADE_FROM,
@@ -40,6 +44,7 @@ _MASKED_AND_NOT = ("scaled", "masked")
 """They share one from the step Masked on: by that of the scores both would be almost white"""
 _CAPPED_AND_NOT = ("scaled", "capped")
 _MASKED_AND_CAPPED = ("capped", "masked")
+_MASKED_AND_BIASED = ("biased", "masked")
 """With a soft cap: the step Capped shows how much smaller large scores become, and the later ones leave those out"""
 
 
@@ -238,10 +243,12 @@ def _masked_code(walk: Walk) -> str:
     if mask.cells.is_floating_point():
         return f"masked = {before} + mask"
     value = 'float("-inf")' if mask.is_infinite else f"{mask.value:g}"
+    if mask.fills == "scores" and before == "biased":
+        value = f"{mask.hidden_value(walk.layer.scale, walk.layer.cap):g}"
     past_line, visible, comment = "", "mask", "  # mask: True where a query may look"
     if mask.kind == "causal":
         past_line, visible, comment = "past = torch.ones_like(scaled).tril().bool()\n", "past", ""
-    if mask.fills == "scores":
+    if mask.fills == "scores" and before != "biased":
         scaled = f"scores.masked_fill(~{visible}, {value}) * {walk.layer.scale!r}"
         masked = scaled if walk.layer.cap is None else f"{_cap(walk)} * torch.tanh({scaled} / {_cap(walk)})"
         return f"{past_line}masked = {masked}{comment}"
@@ -250,7 +257,7 @@ def _masked_code(walk: Walk) -> str:
 
 def _before_mask(walk: Walk) -> str:
     """Return the name of the matrix that a mask is added to."""
-    return "scaled" if walk.layer.cap is None else "capped"
+    return unbiased(walk) if walk.layer.position_bias is None else "biased"
 
 
 def _window_code(before: int, after: int, source: str) -> str:
@@ -286,22 +293,24 @@ def _masked_title(walk: Walk) -> str:
 
 def masked_limit(walk: Walk) -> tuple[str, ...]:
     """Return the names of the matrices that share a colour domain with the masked scores."""
-    return _MASKED_AND_NOT if walk.layer.cap is None else _MASKED_AND_CAPPED
+    return {"scaled": _MASKED_AND_NOT, "capped": _MASKED_AND_CAPPED, "biased": _MASKED_AND_BIASED}[_before_mask(walk)]
 
 
 def masked_panel(walk: Walk, title: str, **options: Any) -> PanelSpec:
     """Describe the masked scores, whose colours end with those of the matrix before the mask."""
     spec = panel("masked", title, limit=masked_limit(walk), **options)
-    if walk.layer.cap is None:
+    before = _before_mask(walk)
+    if before == "scaled":
         return spec
-    return replace(spec, made_from=MorphSource("capped", MADE_FROM["masked"].pace))
+    return replace(spec, made_from=MorphSource(before, MADE_FROM["masked"].pace))
 
 
 def _masked_picture(walk: Walk) -> Picture:
     before = _before_mask(walk)
     limit = masked_limit(walk)
+    make = partial(biased_panel, walk) if before == "biased" else partial(panel, before)
     return pair_picture(
-        panel(before, before, limit=limit),
+        make(before, limit=limit),
         masked_panel(walk, _masked_title(walk), bar=True),
         walk.layer.key.shape[1],
     )

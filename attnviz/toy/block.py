@@ -19,10 +19,11 @@ from torch import Tensor, nn
 from attnviz.attention import Mask, MaskKind, apply_mask, causal_mask
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
-from attnviz.toy.config import MAX_AVERAGED, MAX_HEAD_SIZE, MAX_TOKENS, ToyConfig
+from attnviz.toy.config import BIASES, MAX_AVERAGED, MAX_HEAD_SIZE, MAX_TOKENS, ToyConfig
 from attnviz.toy.weights import (
     Ids,
     draw,
+    draw_position_bias,
     draw_tall,
     draw_wide,
     embed_positions,
@@ -104,6 +105,9 @@ class SeededAttention(nn.Module):
         self.output = draw_output(config) if config.projection else None
         self.shape = n, config.width
         self.rotation = rotary_positions(n, config.width_per_head) if config.positions == "rotary" else None
+        self.position_bias = draw_position_bias(
+            config.positions, config.head_count, n, config.seed, causal=config.causal
+        )
         self.scale = config.scale_factor
         self.mask = mask_of(config, n)
         self.cap = config.cap
@@ -124,6 +128,7 @@ class SeededAttention(nn.Module):
         if self.rotation is not None:
             query, key = self.rotation.apply(query), self.rotation.apply(key)
         of_scores: dict[str, Any] = {"mask": self.mask, "scale": self.scale, "cap": self.cap, "sinks": self.sinks}
+        of_scores["position_bias"] = None if self.position_bias is None else self.position_bias.cells
         concat = recorded_attention(self, query, key, value, **of_scores).concat
         return concat if self.output is None else self.output.apply(concat)
 
@@ -190,7 +195,11 @@ class Toy(ShortRepr):
             parameters["projections"] = 3 * heads * (model_width + biases) * width
         if self.config.projection:
             parameters["output"] = (heads * width + biases) * model_width
-        more_steps = {"rotated": self.config.positions == "rotary", "capped": self.config.cap is not None}
+        more_steps = {
+            "rotated": self.config.positions == "rotary",
+            "capped": self.config.cap is not None,
+            "biased": self.config.positions in BIASES,
+        }
         return Description(
             name=self.name,
             layers={self.config.kind: (1, heads)},
@@ -238,6 +247,7 @@ def trace_toy(tokens: Tokens, config: ToyConfig) -> Trace:
     attention = block.attention
     layer = call.traced(
         attention.mask,
+        buckets=None if attention.position_bias is None else attention.position_bias.buckets,
         projections=attention.projections,
         output_projection=attention.output,
         rotation=attention.rotation,

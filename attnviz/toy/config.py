@@ -23,9 +23,14 @@ MAX_HEADS, MAX_HEAD_SIZE, MAX_TOKENS = 8, 64, 512
 MAX_AVERAGED = 64
 """The most tokens whose embeddings are averaged in a Python loop, which is slow."""
 
-Positions = Literal["none", "sinusoidal", "lab", "random", "rotary"]
-"""sinusoidal, lab: see `attnviz.toy.weights`; random: like a learned table before training; rotary: nothing is added to
-the embeddings, but queries and keys are turned (see `attnviz.trace.rotation`)"""
+Positions = Literal["none", "sinusoidal", "lab", "random", "rotary", "alibi", "buckets"]
+"""sinusoidal, lab: see `attnviz.toy.weights`; random: like a learned table before training. With the others nothing is
+added to the embeddings. rotary: queries and keys are turned (see `attnviz.trace.rotation`); alibi, buckets: scores get
+a position bias (see `attnviz.trace.position_bias`)"""
+NOT_ADDED: tuple[Positions, ...] = ("none", "rotary", "alibi", "buckets")
+"""Those of which the embeddings have nothing"""
+BIASES: tuple[Positions, ...] = ("alibi", "buckets")
+"""Those that are added to the scores"""
 Embedding = Literal["normal", "uniform"]
 """normal: with mean 0 and standard deviation 1; uniform: from 0 to 1, as torch.rand draws"""
 MaskValue = Literal["-inf", "-1e10", "-1e10_before"]
@@ -211,6 +216,13 @@ class TransformerConfig:
     def rotated(self) -> dict[Kind, tuple[int, ...]]:
         """The layers that turn queries and keys by their positions, by kind: those of self-attention, or none."""
         if self.positions != "rotary" or self.width == self.heads:  # heads of width 1 have no pair to turn
+            return {}
+        return {kind: tuple(range(count)) for kind, (count, _) in self.layers.items() if kind != "cross"}
+
+    @property
+    def biased(self) -> dict[Kind, tuple[int, ...]]:
+        """The layers whose scores get a position bias, by kind: those of self-attention, or none."""
+        if self.positions not in BIASES:
             return {}
         return {kind: tuple(range(count)) for kind, (count, _) in self.layers.items() if kind != "cross"}
 

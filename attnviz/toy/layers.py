@@ -8,6 +8,7 @@ Shapes: B texts, T tokens (Tq queries, Tk keys), C model width, H heads, D = C /
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -19,6 +20,7 @@ from attnviz.attention import and_causal
 from attnviz.toy.weights import rotary_positions
 from attnviz.trace.layer import ACTIVATIONS, BlockSteps, BlockWeights, LinearMap, Norm, Projection
 from attnviz.trace.model import Activation
+from attnviz.trace.position_bias import PositionBias
 from attnviz.trace.recorder import Inputs, recorded_attention, watch_inputs, watch_norm
 from attnviz.trace.rotation import Rotation
 
@@ -65,6 +67,8 @@ class MultiHeadAttention(nn.Module):
         self.heads = heads
         self.rotary = rotary
         """Whether queries and keys are turned"""
+        self.position_bias: Callable[[int], PositionBias] | None = None
+        """Returns what is added to the scores of n positions of a text; None if nothing is"""
         self.query, self.key, self.value, self.output = (nn.Linear(width, width, bias=bias) for _ in range(4))
         watch_inputs(self, _inputs)
 
@@ -106,7 +110,10 @@ class MultiHeadAttention(nn.Module):
             query, key = rotation.apply(query), rotation.apply(key)
         if past is not None:
             key, value = past.extend(key, value)
-        output: Tensor = self.output(recorded_attention(self, query, key, value, mask=mask).concat)
+        bias = None
+        if self.position_bias is not None:
+            bias = self.position_bias(key.shape[-2]).cells[:, -query.shape[-2] :]  # of the last rows, after a past
+        output: Tensor = self.output(recorded_attention(self, query, key, value, mask=mask, position_bias=bias).concat)
         return output
 
     def _split(self, projected: Tensor) -> Tensor:

@@ -16,13 +16,14 @@ from torch import Tensor, nn
 from attnviz.attention import Mask
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
-from attnviz.toy.config import EXAMPLE_TARGET, MAX_TEXT_TOKENS, MAX_WIDTH, TransformerConfig
+from attnviz.toy.config import BIASES, EXAMPLE_TARGET, MAX_TEXT_TOKENS, MAX_WIDTH, TransformerConfig
 from attnviz.toy.language.model import NO_RESIDUAL, ReducedLayer
 from attnviz.toy.layers import DecoderLayer, EncoderLayer, FeedForward, MultiHeadAttention
 from attnviz.toy.stacks import Encoder, Seq2Seq
-from attnviz.toy.weights import Ids, draw, embed_positions, generator, sum_of
+from attnviz.toy.weights import Ids, draw, draw_position_bias, embed_positions, generator, sum_of
 from attnviz.trace.layer import Block, BlockSteps, LayerTrace, LinearMap, Norm
 from attnviz.trace.model import AttentionSize, Description, Kind, MapSize, ModelSizes, TraceBudget, layers_and_heads
+from attnviz.trace.position_bias import PositionBias
 from attnviz.trace.recorder import Call, recording
 from attnviz.trace.trace import Trace
 from attnviz.trace.vocabulary import Vocabulary
@@ -97,6 +98,9 @@ def draw_stack(config: TransformerConfig) -> Encoder | Seq2Seq:
     for module in stack.modules():
         if isinstance(module, EncoderLayer | DecoderLayer):
             module.attention.rotary = config.positions == "rotary"
+            if config.positions in BIASES:
+                is_causal = isinstance(module, DecoderLayer) or config.architecture == "decoder"
+                module.attention.position_bias = partial(_position_bias, config, causal=is_causal)
     with torch.no_grad():
         for name, module in stack.named_modules():
             if isinstance(module, nn.Linear):
@@ -106,6 +110,14 @@ def draw_stack(config: TransformerConfig) -> Encoder | Seq2Seq:
                     seeded = generator(config.seed, f"{name}.{kind}", 0)
                     parameter.uniform_(-bounds[kind], bounds[kind], generator=seeded)
     return stack
+
+
+def _position_bias(config: TransformerConfig, n: int, *, causal: bool) -> PositionBias:
+    """Return what all layers of a stack add to their scores, as T5's layers share theirs."""
+    bias = draw_position_bias(config.positions, config.heads, n, config.seed, causal=causal)
+    if bias is None:
+        raise ValueError(f"{config.positions} positions add nothing to scores")
+    return bias
 
 
 @lru_cache(STACKS)
@@ -153,12 +165,13 @@ def _after(layer: DecoderLayer, encoded: Tensor, x: Tensor, output: Tensor) -> B
 
 
 def _attention(module: MultiHeadAttention, call: Call) -> LayerTrace:
-    mask = Mask.recognise(call.mask)
+    mask, count = Mask.recognise(call.mask), call.query.shape[-2]
     return call.traced(
         mask,
+        buckets=None if module.position_bias is None else module.position_bias(count).buckets,
         projections=module.projections(),
         output_projection=module.output_projection(),
-        rotation=module.rotation(call.query.shape[-2]),
+        rotation=module.rotation(count),
     )
 
 
@@ -235,7 +248,7 @@ class ToyTransformer(ShortRepr):
             feed_forward=config.hidden_width,
             parameters=parameters_of(shared_stack(config)),
             sizes=sizes_of(shared_stack(config)),
-            steps_in={"rotated": config.rotated},
+            steps_in={"rotated": config.rotated, "biased": config.biased},
             unavailable={"logits": NO_HEAD} if config.architecture == "encoder" else {},
         )
 

@@ -14,7 +14,8 @@ from torch import Tensor
 from torch.nn import init
 from torch.overrides import TorchFunctionMode
 
-from attnviz.toy.config import MAX_MODEL_WIDTH, MAX_TOKENS, MAX_WIDTH, WIDTH, Embedding, Positions
+from attnviz.toy.config import MAX_MODEL_WIDTH, MAX_TOKENS, MAX_WIDTH, NOT_ADDED, WIDTH, Embedding, Positions
+from attnviz.trace.position_bias import Buckets, PositionBias, alibi
 from attnviz.trace.rotation import Rotation
 
 NUMBERS = {"normal": torch.randn, "uniform": torch.rand}
@@ -146,6 +147,27 @@ def rotary_positions(n: int, width: int) -> Rotation | None:
     return Rotation(angle.cos(), angle.sin(), "neighbours")
 
 
+BUCKETS = 32
+"""How many buckets the toys have, as T5"""
+MAX_DISTANCE = 128
+"""The distance from which on all are in one, as in T5"""
+
+
+def draw_position_bias(kind: Positions, heads: int, n: int, seed: int, *, causal: bool) -> PositionBias | None:
+    """Return what is added to the scores of n positions; None for kinds of positions that are not.
+
+    alibi: minus slope times distance. buckets: a standard normal number for each bucket and head, as in T5 before
+    training; a decoder has no buckets for later keys.
+    """
+    if kind == "alibi":
+        return alibi(heads, n)
+    if kind != "buckets":
+        return None
+    buckets = Buckets(BUCKETS, MAX_DISTANCE, both_sides=not causal)
+    table = torch.cat([draw(seed, "position bias", head, 1, BUCKETS) for head in range(heads)])  # (H, 32)
+    return PositionBias(table[:, buckets.of(n, n)], buckets)
+
+
 def _check(n: int, width: int) -> None:
     if n < 0 or width < 0:
         raise ValueError(f"{n} positions of width {width}: neither can be negative")
@@ -179,12 +201,12 @@ def embed_tokens(ids: Ids, seed: int, width: int = WIDTH, embedding: Embedding =
 
 
 def embed_positions(n: int, kind: Positions, seed: int, width: int = WIDTH) -> Tensor | None:
-    """Return the position embeddings, (n, C), or None for "none" and "rotary".
+    """Return the position embeddings, (n, C), or None for those of `NOT_ADDED`.
 
     sinusoidal, lab: see `attnviz.toy.weights`.
     random: one standard normal vector per position, like a learned table before training.
     """
-    if kind in ("none", "rotary"):
+    if kind in NOT_ADDED:
         return None
     if kind == "random":
         return draw_wide(seed, "position", 0, MAX_TOKENS, width)[:n]

@@ -21,6 +21,7 @@ from attnviz.attention import AttentionSteps, Mask, attend
 from attnviz.reprs import ShortRepr
 from attnviz.trace.head_norm import HeadNorm
 from attnviz.trace.model import Activation, Need, ProjectionKind
+from attnviz.trace.position_bias import PositionBias
 from attnviz.trace.rotation import Rotation
 
 NO_MASK = Mask()
@@ -119,6 +120,8 @@ class LayerTrace(ShortRepr):
     """The soft cap of the scaled scores; None if there is none"""
     sinks: Tensor | None = None
     """(H, 1, 1), or (H, Tq, 1) if they depend on the query: the score of each head's sink; None if there is none"""
+    position_bias: PositionBias | None = None
+    """What is added to the scores by the distance of query and key; None if nothing is"""
 
     def _summary(self) -> Iterator[str]:
         _, queries, width = self.query.shape
@@ -128,6 +131,8 @@ class LayerTrace(ShortRepr):
             yield f"soft cap {self.cap:g}"
         if self.sinks is not None:
             yield "a sink"
+        if self.position_bias is not None:
+            yield f"position bias: {self.position_bias.kind}"
 
     @property
     def heads(self) -> int:
@@ -219,9 +224,9 @@ class LayerTrace(ShortRepr):
 
     def all_heads(self) -> AttentionSteps:
         """Compute every step of all heads; the fields are (H, T, D) and (H, Tq, Tk)."""
-        return attend(
-            self.query, self.key, self.value, mask=self.mask, scale=self.scale, cap=self.cap, sinks=self.sinks
-        )
+        bias = None if self.position_bias is None else self.position_bias.cells
+        operands = self.query, self.key, self.value
+        return attend(*operands, mask=self.mask, scale=self.scale, cap=self.cap, sinks=self.sinks, position_bias=bias)
 
     def of_heads(self, heads: list[int]) -> AttentionSteps:
         """Compute every step of some heads; the fields are (h, T, D) and (h, Tq, Tk)."""
@@ -231,7 +236,9 @@ class LayerTrace(ShortRepr):
         """Compute every step of a head, or of several, from their operands."""
         query, key, value = self.query[heads], self.key[heads], self.value[heads]
         sinks = None if self.sinks is None else self.sinks[heads]
-        return attend(query, key, value, mask=self.mask.of_heads(heads), scale=self.scale, cap=self.cap, sinks=sinks)
+        bias = None if self.position_bias is None else self.position_bias.of_heads(heads)
+        mask = self.mask.of_heads(heads)
+        return attend(query, key, value, mask=mask, scale=self.scale, cap=self.cap, sinks=sinks, position_bias=bias)
 
     def attentions(self) -> Tensor:
         """Compute the weights of all heads, (H, Tq, Tk)."""
@@ -249,7 +256,8 @@ class LayerTrace(ShortRepr):
         """Return the tensors that the trace owns. The projections belong to the model."""
         tables = () if self.rotation is None else (self.rotation.cos, self.rotation.sin)
         operands = self.query, self.key, self.value
-        tensors = (*operands, self.mask.cells, self.query_input, self.key_input, *tables, self.sinks)
+        bias = None if self.position_bias is None else self.position_bias.cells
+        tensors = (*operands, self.mask.cells, self.query_input, self.key_input, *tables, self.sinks, bias)
         return [tensor for tensor in tensors if tensor is not None]
 
 

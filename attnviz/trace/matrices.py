@@ -29,6 +29,7 @@ AXES: dict[str, tuple[str, ...]] = {
     "normed_query": ("query", "dim"), "normed_key": ("key", "dim"),
     "rotated_query": ("query", "dim"), "rotated_key": ("key", "dim"),
     "scores": ("query", "key"), "scaled": ("query", "key"), "capped": ("query", "key"), "mask": ("query", "key"),
+    "position_bias": ("query", "key"), "biased": ("query", "key"),
     "masked": ("query", "key"), "sinks": ("query", "one"), "weights": ("query", "key"), "sink": ("query", "one"),
     "row_sum": ("query", "one"), "head_outputs": ("query", "value_dim"),
     "concat": ("query", "concat"), "W_output": ("concat", "output"), "b_output": ("output",),
@@ -90,7 +91,7 @@ def heads_matrix(layer: LayerTrace, name: str, heads: Sequence[int] | None = Non
     Args:
         layer: the layer.
         name: one of `QKV`, one of these with the prefix "W_", "U_" or "b_", or one of `NORMED`, `NORM_WEIGHTS` and
-            `ROTATED`; or `sinks`.
+            `ROTATED`; or `sinks`, or `position_bias`.
         heads: the heads; None takes all.
 
     Raises:
@@ -147,6 +148,13 @@ def _of_rotation(name: str, walk: Walk) -> Tensor | None:
     return table
 
 
+def _position_bias(layer: LayerTrace) -> Tensor | None:
+    """Return what is added to the scores by distance, (H, Tq, Tk)."""
+    if layer.position_bias is None:
+        return None
+    return layer.position_bias.cells.expand(layer.heads, layer.query.shape[1], layer.key.shape[1])
+
+
 _OF_HEADS: dict[str, Callable[[LayerTrace], Tensor | None]] = {
     "value": attrgetter("value"),
     **{f"rotated_{name}": partial(_turned, name) for name in ("query", "key")},
@@ -157,6 +165,7 @@ _OF_HEADS: dict[str, Callable[[LayerTrace], Tensor | None]] = {
     **{f"W_{name}": partial(_weight, name, False) for name in QKV},
     **{f"U_{name}": partial(_weight, name, True) for name in QKV},
     **{f"b_{name}": partial(_bias, name) for name in QKV},
+    "position_bias": _position_bias,
     "sinks": lambda layer: None if layer.sinks is None else layer.sinks.expand(-1, layer.query.shape[1], 1),
 }
 
@@ -187,6 +196,7 @@ _MATRICES: dict[str, Callable[[Walk], Tensor | None]] = {
     "key_t": lambda walk: walk.layer.key[walk.head].T,
     **{name: attrgetter(f"steps.{name}") for name in ("scores", "scaled", "masked", "weights", "head_outputs")},
     "capped": lambda walk: None if walk.layer.cap is None else walk.steps.capped,
+    "biased": lambda walk: None if walk.layer.position_bias is None else walk.steps.biased,
     "sink": attrgetter("steps.sink"),
     "row_sum": lambda walk: walk.steps.weights.sum(-1, keepdim=True),
     "concat": attrgetter("concat"),

@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from attnviz.attention import AttentionSteps, Mask, attend
 from attnviz.reprs import ShortRepr
 from attnviz.trace.layer import LayerTrace
+from attnviz.trace.position_bias import Buckets, PositionBias
 
 Inputs = tuple[Tensor | None, Tensor | None]
 """The inputs of an attention module's queries and of its keys and values; None if not known"""
@@ -61,12 +62,18 @@ class Call(ShortRepr):
     """The soft cap of the scaled scores, if there is one"""
     sinks: Tensor | None = None
     """(H, 1, 1) or (H, Tq, 1): the scores of the heads' sinks, if there are some"""
+    position_bias: Tensor | None = None
+    """What is added to the scores by distance, if something is; broadcasts to (H, Tq, Tk)"""
 
-    def traced(self, mask: Mask, **of_model: Any) -> LayerTrace:
-        """Return the attention of this call; `of_model` are those fields of `LayerTrace` that its model determines."""
+    def traced(self, mask: Mask, *, buckets: Buckets | None = None, **of_model: Any) -> LayerTrace:
+        """Return the attention of this call.
+
+        `buckets` are those of its position bias, `of_model` those fields of `LayerTrace` that its model determines.
+        """
         inputs = self.query_input, self.key_input
         operands = self.query, self.key, self.value, self.scale, mask
-        return LayerTrace(*operands, *inputs, cap=self.cap, sinks=self.sinks, **of_model)
+        bias = None if self.position_bias is None else PositionBias(self.position_bias, buckets)
+        return LayerTrace(*operands, *inputs, cap=self.cap, sinks=self.sinks, position_bias=bias, **of_model)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -96,13 +103,15 @@ class Recorder:
     def take(self, module: nn.Module, steps: AttentionSteps) -> None:
         """Store the operands of an attention call; of a batch, (B, H, T, D), only the first text's."""
         query, key, value, cells, sinks = steps.query, steps.key, steps.value, steps.mask, steps.sinks
+        bias = steps.position_bias
         if query.ndim > 3:
             query, key, value = query[0], key[0], value[0]
             cells = cells[0] if cells is not None and cells.ndim > 3 else cells
             sinks = sinks[0] if sinks is not None and sinks.ndim > 3 else sinks
+            bias = bias[0] if bias is not None and bias.ndim > 3 else bias
         self.modules.append(module)
         inputs = *self.inputs, self.block_input, self.tables
-        self.calls.append(Call(query, key, value, cells, steps.scale, *inputs, steps.cap, sinks))
+        self.calls.append(Call(query, key, value, cells, steps.scale, *inputs, steps.cap, sinks, bias))
         self.inputs, self.block_input, self.tables = (None, None), None, None
 
 
@@ -171,15 +180,13 @@ def recorded_attention(
     value: Tensor,
     *,
     mask: Tensor | Mask | None = None,
-    scale: float | None = None,
-    cap: float | None = None,
-    sinks: Tensor | None = None,
+    **of_scores: Any,
 ) -> AttentionSteps:
-    """Run `attend` for an attention module, and record the call if a recording is active.
+    """Run `attend` for an attention module, and record the call if a recording is active; `of_scores` are its others.
 
     The returned steps have the replacements of `attnviz.trace.recorder.replaced`; the recorded call does not.
     """
-    steps = attend(query, key, value, mask=mask, scale=scale, cap=cap, sinks=sinks)
+    steps = attend(query, key, value, mask=mask, **of_scores)
     recorder = _recorder.get()
     if recorder is not None:
         recorder.take(module, steps)

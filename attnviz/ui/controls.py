@@ -19,7 +19,7 @@ from attnviz.sources import SOURCES, Get, Names, Source
 from attnviz.sources.models import source_of
 from attnviz.sources.shown import of_model
 from attnviz.steps.picture import darkens
-from attnviz.toy.config import MAX_CAP, MAX_MODEL_WIDTH, MAX_SINK, MAX_STD, MAX_TOKENS, MIN_CAP, MIN_WIDTH
+from attnviz.toy.config import MAX_CAP, MAX_MODEL_WIDTH, MAX_SINK, MAX_STD, MAX_TOKENS, MIN_CAP, MIN_WIDTH, NOT_ADDED
 from attnviz.trained.shipped import is_kept, title
 from attnviz.ui import state, trained_models
 from attnviz.ui.messages import plain
@@ -40,11 +40,15 @@ one for V. A trained model has learned them; here they are drawn from the seed.
 *Mix positions (U·X)*: a matrix U (T × T) mixes the rows of X, so each position gets a fixed mixture of all of them."""
 MAX_TITLE = 20
 """The most characters of a model's name in the choice of a source."""
-POSITIONS = {"sinusoidal": "sin, cos", "random": "random", "rotary": "rotary", "none": "none"}
-ADDED_POSITIONS = {name: title for name, title in POSITIONS.items() if name != "rotary"}
+POSITIONS = {
+    "sinusoidal": "sin, cos", "random": "random", "rotary": "rotary", "alibi": "ALiBi", "buckets": "T5’s buckets",
+    "none": "none",
+}  # fmt: skip
+ADDED_POSITIONS = {name: title for name, title in POSITIONS.items() if name not in NOT_ADDED or name == "none"}
 """Those that are part of the embeddings"""
 POSITIONS_HELP = """*sin, cos*: the paper's, added to the embeddings. *random*: a table as it is before training, added
-too. *rotary*: nothing is added; queries and keys are turned by their position, as in Llama."""
+too. *rotary*: nothing is added; queries and keys are turned by their position, as in Llama. *ALiBi*: scores fall with
+the distance, by a slope for each head, as in BLOOM. *T5’s buckets*: a number for each range of distances is added."""
 EMBEDDINGS_HELP = """How the numbers of a token's vector are drawn. *Normal*: with mean 0 and standard deviation 1.
 *Uniform*: from 0 to 1, as `torch.rand` draws. Positions are added to it, if there are any."""
 STDS = {"std_q": "Std of W_Q", "std_k": "Std of W_K", "std_v": "Std of W_V"}

@@ -158,7 +158,7 @@ def test_settings_survive_a_change_of_page() -> None:
         ({"b_layer": "x"}, "b_layer=x is not a whole number from 0 to 100000, so A's is used"),
         (
             {"quantity": "dance"},
-            "quantity=dance is not one of scores, scaled, capped, masked, weights, so weights is used",
+            "quantity=dance is not one of scores, scaled, capped, biased, masked, weights, so weights is used",
         ),
         ({"compare": "other"}, "compare=other is not one of same, so nothing is used"),
         ({"b_head": "99"}, "Head 99 of B does not exist: the choices go from 0 to 1"),

@@ -279,6 +279,7 @@ def documents() -> dict[str, Document]:
         "averages": document_of(averages(5)),
         **{name: document_of(block(*of)) for name, of in BLOCKS.items()},
         "rotary": document_of(run_block(range(5), ToyConfig(positions="rotary", heads=3)).walk(0, 2)),
+        "buckets": document_of(run_block(range(5), ToyConfig(positions="buckets")).walk(0, 1)),
         "random": random_document(7, kind="padding", mask=np.ones((7, 7), bool)),
     }
 
@@ -286,8 +287,9 @@ def documents() -> dict[str, Document]:
 def as_json(header: Header) -> dict[str, Any]:
     """Return a header as JSON is read, with the marks of its texts."""
     made: dict[str, Any] = json.loads(json.dumps(asdict(header)))
-    if header.cap is None:
-        del made["cap"]
+    for name in ("cap", "buckets"):
+        if made[name] is None:
+            del made[name]
     for step, own in zip(made["steps"], header.steps, strict=True):
         for name in SAID:
             step[name] = said_to_json(getattr(own, name))

@@ -821,7 +821,8 @@ def test_the_shares_of_a_row_are_written_out_as_torchs_softmax(run: Run) -> None
           x ?? -Infinity)]));
         const room = document.createElement("div");
         let opened = 0;
-        write(room, m.writtenOut({ document: { header } }, { ...arrays, shift, sum, sink: null }, () => (opened += 1)));
+        const row = { ...arrays, biased: arrays.capped, shift, sum, sink: null };
+        write(room, m.writtenOut({ document: { header } }, row, () => (opened += 1)));
         room.querySelector("button").click();
         const rows = [...room.querySelectorAll("tr")];
         const lines = rows.map((line) => [...line.children].map((cell) => cell.textContent));
@@ -865,7 +866,7 @@ def test_a_row_that_gives_all_to_the_sink_is_said_without_a_quotient(run: Run) -
       const axis = { labels, covers: labels, places: labels, segments: [0, 0] };
       const document_ = { header: { scale: 1, scale_label: "off", query: axis, key: axis } };
       const cells = Float64Array.from([-1e10, -1e10]);
-      const row = { ...softmax(cells, 0), scores: cells, scaled: cells, capped: cells, masked: cells };
+      const row = { ...softmax(cells, 0), scores: cells, scaled: cells, capped: cells, biased: cells, masked: cells };
       const room = document.createElement("div");
       write(room, m.writtenOut({ document: document_ }, row, () => {}));
       const said = [room.querySelector("p").textContent];

@@ -105,6 +105,45 @@ def test_a_soft_cap_and_a_sink_equal_numpy(lead: tuple[int, ...], kind: str) -> 
         assert bool((steps.sink[..., :2, 0] == 1).all()), "the sink takes all of a row that sees no key"
 
 
+@pytest.mark.parametrize("kind", ["none", "causal", "float", "rows without keys"])
+@pytest.mark.parametrize("shape", [(6, 6), (1, 6), (3, 6, 6), (3, 1, 6)])
+def test_a_position_bias_is_added_after_the_cap_and_before_the_mask(shape: tuple[int, ...], kind: str) -> None:
+    query, key, value = qkv(3, tq=6, tk=6)
+    hides = causal_mask(6) & (torch.arange(6) > 1)
+    mask = {"none": None, "causal": causal_mask(6), "float": random(6, 6, seed=9), "rows without keys": hides}[kind]
+    bias = random(*shape, seed=7)
+    steps = attend(query, key, value, mask=mask, scale=2.0, cap=1.5, position_bias=bias)
+    capped = 1.5 * np.tanh(2 * np.einsum("hid,hjd->hij", query.double().numpy(), key.double().numpy()) / 1.5)
+    biased = capped + bias.double().numpy()
+    added = 0 if mask is None else mask.numpy() if mask.is_floating_point() else np.where(mask.numpy(), 0, -np.inf)
+    exps = np.exp(biased + added)
+    sums = exps.sum(-1, keepdims=True)
+    weights = np.divide(exps, sums, out=np.zeros_like(exps), where=sums > 0)
+    for name, expected in (
+        ("capped", capped), ("biased", biased), ("masked", biased + added), ("weights", weights),
+        ("head_outputs", weights @ value.double().numpy()),
+    ):  # fmt: skip
+        np.testing.assert_allclose(getattr(steps, name).numpy(), expected, rtol=1e-5, atol=1e-6, err_msg=name)
+
+
+def test_a_number_that_fills_hidden_cells_gets_no_position_bias() -> None:
+    query, key, value = qkv(tq=4, tk=4)
+    bias, visible = random(4, 4, seed=7), causal_mask(4)
+    for cap, fills, expected in ((None, "scaled", -1e10), (None, "scores", -5e9), (2.0, "scores", -2.0)):
+        mask = Mask("causal", visible, -1e10, fills)  # type: ignore[arg-type]
+        steps = attend(query, key, value, mask=mask, scale=0.5, cap=cap, position_bias=bias)
+        assert bool((steps.masked[~visible] == expected).all())
+        torch.testing.assert_close(steps.masked[visible], steps.biased[visible])
+
+
+def test_a_position_bias_that_does_not_fit_is_refused_and_none_changes_nothing() -> None:
+    query, key, value = qkv(2, tq=4, tk=4)
+    with pytest.raises(ValueError, match=r"position bias \(3, 4, 4\) does not broadcast to scores \(2, 4, 4\)"):
+        attend(query, key, value, position_bias=torch.zeros(3, 4, 4))
+    steps = attend(query, key, value)
+    assert steps.position_bias is None and steps.biased is steps.capped
+
+
 def test_a_sink_is_torchs_own_attention_with_one_more_key_that_gives_nothing() -> None:
     query, key, value = qkv(2, tq=5, tk=5)
     sinks = random(2, 5, 1, seed=8)  # of each query

@@ -110,6 +110,14 @@ capped = {cap} * torch.tanh(scaled / {cap})
 show("capped", capped[HEAD])""",
 )
 """The part of `COMPUTE` after `scaled` with a soft cap"""
+BIASED = (
+    "biased: a number for each distance is added",
+    """\
+biased = {unbiased} + position_bias
+show("position_bias", position_bias[HEAD])
+show("biased", biased[HEAD])""",
+)
+"""The part of `COMPUTE` before `masked` with a position bias"""
 WITH_SINK = (
     "weights and sink: each row of both sums to 1",
     """\
@@ -183,7 +191,8 @@ def cells(
         inputs: the cells that define the inputs of `COMPUTE`: `x` (Tq, C) or None, `query`, `key`, `value` (H, T, D),
             `scale`, `mask` (bool, float or None), `W_O` (H·D, C) and `b_O` (C) or None; `normed_query` and `normed_key`
             of a layer with norms; `rotated_query` and `rotated_key` of one with a rotation, from `rotated_cells`; and
-            with a sink `sinks`, its scores (H, Tq, 1).
+            with a sink `sinks`, its scores (H, Tq, 1); and `position_bias`, which broadcasts to (H, Tq, Tk), if there
+            is one.
         place: where the head is, without user text, such as "decoder block 3".
         needs: the required packages, such as "torch and transformers".
         page: the title of the view's page.
@@ -214,22 +223,29 @@ def _of_mask(layer: LayerTrace) -> dict[str, str]:
     mask, cap = layer.mask, "" if layer.cap is None else f"{layer.cap:g}"
     has_no_number = mask.is_infinite and mask.hides_rows and layer.sinks is None
     rows = ".nan_to_num()  # rows without a visible key" if has_no_number else ""
-    before = "capped" if cap else "scaled"
+    unbiased = "capped" if cap else "scaled"
+    before = unbiased if layer.position_bias is None else "biased"
     if mask.is_infinite:
         filled, added = f"{before}.masked_fill(~mask, -math.inf)", "mask"
     else:
+        is_biased = before == "biased"
         operand, scale = ("scores", " * scale") if mask.fills == "scores" else (before, "")
         filled = f"{operand}.masked_fill(~mask, {mask.value:g}){scale}"
         if cap and scale:
             filled = f"{cap} * torch.tanh({filled} / {cap})"
+        if scale and is_biased:
+            filled = f"biased.masked_fill(~mask, {mask.hidden_value(layer.scale, layer.cap)!r})"
         added = f"torch.zeros(mask.shape).masked_fill(~mask, {mask.value:g}{scale})"
     named = power_of_ten(mask.hidden_value(layer.scale, layer.cap))
-    return {"named": named, "filled": filled, "added": added, "rows": rows, "before": before, "cap": cap}
+    texts = {"named": named, "filled": filled, "added": added, "rows": rows, "before": before, "cap": cap}
+    return texts | {"unbiased": unbiased}
 
 
 def _computed(layer: LayerTrace) -> Iterator[tuple[str, str]]:
-    """Yield the titles and the code of `COMPUTE`, with those of a soft cap and a sink if the layer has them."""
+    """Yield the titles and the code of `COMPUTE`, with those of a soft cap, a bias and a sink if the layer has them."""
     for title, code in COMPUTE:
+        if title.startswith("masked") and layer.position_bias is not None:
+            yield BIASED
         is_of_weights = title.startswith("weights")
         yield WITH_SINK if is_of_weights and layer.sinks is not None else (title, code)
         if title.startswith("scaled") and layer.cap is not None:
@@ -239,7 +255,7 @@ def _computed(layer: LayerTrace) -> Iterator[tuple[str, str]]:
 def _theirs(layer: LayerTrace, texts: Mapping[str, str]) -> str:
     """Return the code that computes the head outputs by torch's own attention."""
     operands = "{query}[None], {key}[None], value[None]".format(**texts)
-    if layer.cap is None and layer.sinks is None:
+    if layer.cap is None and layer.sinks is None and layer.position_bias is None:
         return SAME_AS_TORCH.format(operands=operands, **texts)
     sink = "" if layer.sinks is None else SINK_AS_KEY
     operands = "exact_query[None], exact_key[None], exact_value[None]"
@@ -248,7 +264,11 @@ def _theirs(layer: LayerTrace, texts: Mapping[str, str]) -> str:
 
 def _more_computed(walk: Walk, unknown: Collection[str]) -> str:
     """Return the entries of `COMPUTED` for what only some layers have, without unknown matrices."""
-    names = (name for name in (*NORMED, *ROTATED, "capped", "sinks", "sink") if name not in unknown)
+    names = (
+        name
+        for name in (*NORMED, *ROTATED, "capped", "position_bias", "biased", "sinks", "sink")
+        if name not in unknown
+    )
     return "".join(f'\n    "{name}": {name}[HEAD],' for name in names if find_matrix(walk, name) is not None)
 
 

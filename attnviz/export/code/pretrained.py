@@ -2,8 +2,8 @@
 
 If the family's projections are known, the code records the layer's input and computes X · W itself, and turns queries
 and keys by the tables that the layer received if its positions are rotary; it compares the weights with those of
-transformers' eager attention. Other families (relative positions) run with an attention
-function in the script, which records its arguments. The steps around an attention are inputs and outputs of the modules
+transformers' eager attention. Other families (such as T5) run with an attention function in the script, which records
+its arguments. The steps around an attention are inputs and outputs of the modules
 of its block.
 """
 
@@ -69,12 +69,12 @@ recorded = {{}}
 
 def record(module, args, kwargs):
     recorded["x"] = args[0] if args else kwargs["hidden_states"]
-    recorded["other"] = kwargs.get("key_value_states", kwargs.get("encoder_hidden_states")){tables}
+    recorded["other"] = kwargs.get("key_value_states", kwargs.get("encoder_hidden_states")){tables}{bias}
 
 
 attention.register_forward_pre_hook(record, with_kwargs=True)
 with torch.inference_mode():
-    result = model(**inputs, output_attentions=True, use_cache=False)
+    result = model(**inputs, {weights}use_cache=False)
 x = recorded["x"][0]  # (Tq, C): the layer's input
 x_key = x if recorded["other"] is None else recorded["other"][0]  # (Tk, C): the input of keys and values
 show("embeddings", x)\
@@ -95,10 +95,24 @@ show("key", key[HEAD])
 show("value", value[HEAD])
 {tables}scale = {scale!r}
 mask = {mask}
-{output}\
+{bias}{output}\
 """
 TABLES = """
     recorded["tables"] = kwargs["position_embeddings"]\
+"""
+BIASES = {
+    "BloomAttention": ('kwargs["alibi"]', 'recorded["bias"].view(len(query), 1, -1)'),
+    "FalconAttention": ('kwargs["alibi"]', 'recorded["bias"].mul(scale).view(len(query), 1, -1)'),
+    "MptAttention": ('kwargs["position_bias"]', 'recorded["bias"][:, :, -len(x) :]'),
+    "MPNetSelfAttention": ("args[2]", 'recorded["bias"][0]'),
+}
+"""By the class of an attention module: the argument with its position bias, and (H, 1 or Tq, Tk) of it"""
+RECORD_BIAS = """
+    recorded["bias"] = {}\
+"""
+TABLES_OF_GPTJ = """
+    sin_cos = module.embed_positions[kwargs["position_ids"]]  # (B, T, R): sines, then cosines
+    recorded["tables"] = sin_cos.chunk(2, dim=-1)[::-1]\
 """
 COS_SIN = """\
 cos, sin = (table[0]{columns} for table in recorded["tables"])  # (T, {pairs}): of the angle of each position and pair
@@ -111,12 +125,17 @@ SEPARATE = """\
     value = heads(attention.{2}(x_key))\
 """
 FUSED = "    query, key, value = (heads(part) for part in attention.{name}(x).chunk(3, dim=-1))"
+CLIPPED = """\
+    parts = attention.{name}(x).clamp(-{clip}, {clip}).chunk(3, dim=-1)
+    query, key, value = (heads(part) for part in parts)\
+"""
+"""Of MPT, where it cuts its projections"""
 FUSED_SHARED = """\
     parts = attention.{name}(x).split([{queries}, {keys}, {keys}], dim=-1)
     query, key, value = (heads(part) for part in parts)\
 """
 FUSED_HEADS = """\
-    parts = attention.{name}(x).unflatten(-1, ({heads}, 3, D)).unbind(-2)  # (T, H, 3, D): query, key, value by head
+    parts = attention.{name}(x).unflatten(-1, ({groups}, {queries} + 2, D)).split([{queries}, 1, 1], dim=-2)
     query, key, value = (heads(part.flatten(1)) for part in parts)\
 """
 CHECK_WEIGHTS = """\
@@ -133,16 +152,14 @@ from transformers.masking_utils import eager_mask
 calls = []
 
 
-def recorded(module, query, key, value, attention_mask, scaling=None, dropout=0.0, position_bias=None, {more}**_):
+def recorded(module, query, key, value, attention_mask, scaling=None, dropout=0.0, {more}**_):
     \"\"\"Explicit attention, (B, H, T, D) -> (B, T, H, D), that records its arguments.\"\"\"
     groups = query.shape[1] // key.shape[1]
     key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
-    if position_bias is not None:
-        attention_mask = position_bias if attention_mask is None else position_bias + attention_mask
     scaling = 1 / math.sqrt(query.shape[-1]) if scaling is None else scaling
 {sinks}    calls.append((query[0], key[0], value[0], scaling, {recorded}))
     scores = query @ key.transpose(-2, -1) * scaling
-{cap}{weights}
+{cap}{bias}{weights}
     return (weights @ value).transpose(1, 2).contiguous(), weights
 
 
@@ -175,6 +192,11 @@ CAP = """\
         scores = softcap * torch.tanh(scores / softcap)
 """
 """The soft cap in `RECORD_ATTENTION`"""
+BIAS = """\
+    if position_bias is not None:
+        scores = scores + position_bias
+"""
+"""The position bias in `RECORD_ATTENTION`"""
 SINKS = """\
     if sinks is None:  # a score for each head; −∞ where a layer has none
         sinks = query.new_full((query.shape[1],), -math.inf) if s_aux is None else s_aux.detach()
@@ -197,7 +219,8 @@ def pretrained_inputs(
     """Return the cells from a text to query, key and value of the attention at a place of a model."""
     tokens, decoder_tokens = model.read(text, pair)
     names = model.module_names(place.layer, place.kind)
-    first = section("The model and the text", _load(model, tokens, decoder_tokens))
+    adds_twice = names.own_code == "FalconAttention" and walk.layer.position_bias is not None
+    first = section("The model and the text", _load(model, tokens, decoder_tokens, "" if adds_twice else EAGER))
     mask = _simple_mask(walk.layer.mask, len(walk.query_labels))
     output = "W_O = b_O = None"
     if names.output:
@@ -212,9 +235,11 @@ def pretrained_inputs(
         turned = "" if last == ("query", "key") else "\n{}, {} = query, key".format(*last)
         return *first, *section("query, key and value: the arguments of this layer's attention", record + turned)
     maps = _maps_at(model, place)
+    argument, of_bias = BIASES[names.own_code] if walk.layer.position_bias is not None else ("", "")
     heads = HEADS.format(
         width=walk.layer.head_size, heads=walk.layer.heads, scale=walk.layer.scale, mask=mask, output=output,
         project=_projecting(model, maps, names, walk.layer), tables=_tables(maps, walk.layer),
+        bias=f"position_bias = {of_bias}.expand(len(query), len(x), -1)  # (H, Tq, Tk)\n" if of_bias else "",
     )  # fmt: skip
     field = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
     check = CHECK_WEIGHTS.format(
@@ -224,14 +249,18 @@ def pretrained_inputs(
         scores=_before_mask(walk.layer),
     )
     rotated, normed = rotated_cells(walk), _normed(model, walk.layer, names)
-    record = RECORD_INPUT.format(path=names.attention, tables=TABLES if rotated else "")
+    tables = TABLES_OF_GPTJ if names.own_code == "GPTJAttention" else TABLES
+    record = RECORD_INPUT.format(
+        path=names.attention, tables=tables if rotated else "", bias=RECORD_BIAS.format(argument) if argument else "",
+        weights="" if adds_twice else "output_attentions=True, ",
+    )  # fmt: skip
     return (
         *first,
         *section("embeddings: the input of this layer", record),
         *section("query, key, value: X · W + b, split into heads", heads),
         *(section("normed: queries and keys all have the same size", normed) if normed else ()),
         *rotated,
-        Cell("code", check),
+        *(() if adds_twice else (Cell("code", check),)),  # Falcon's eager attention, which gives weights, adds it twice
     )
 
 
@@ -248,16 +277,20 @@ def unknown_of(walk: Walk, names: ModuleNames) -> tuple[str, ...]:
 
 def _is_recorded(walk: Walk, names: ModuleNames) -> bool:
     """Whether the cells record what attention gets, instead of computing it from X."""
+    if names.own_code:
+        return False
     layer, is_fused = walk.layer, len(names.projections) == 1
     is_known = layer.projections is not None and bool(names.projections)
     is_plain = layer.sinks is None and not (is_fused and layer.norms)
+    is_plain &= layer.position_bias is None
     return not is_known or not is_plain or _simple_mask(layer.mask, len(walk.query_labels)) is None
 
 
 def _before_mask(layer: LayerTrace) -> str:
     """Return the expression for the scores to which the mask is added."""
     scaled = f"{operand(layer, 'query')} @ {operand(layer, 'key')}.transpose(-2, -1) * scale"
-    return scaled if layer.cap is None else f"{layer.cap:g} * torch.tanh({scaled} / {layer.cap:g})"
+    capped = scaled if layer.cap is None else f"{layer.cap:g} * torch.tanh({scaled} / {layer.cap:g})"
+    return capped if layer.position_bias is None else f"{capped} + position_bias"
 
 
 def _normed(model: PretrainedModel, layer: LayerTrace, names: ModuleNames) -> str:
@@ -289,8 +322,11 @@ def _projecting(model: PretrainedModel, maps: BlockMaps, names: ModuleNames, lay
     if len(names.projections) > 1:
         return SEPARATE.format(*names.projections)
     (name,) = names.projections
+    clip = getattr(model.body.get_submodule(names.attention), "clip_qkv", None)
+    if clip is not None:
+        return CLIPPED.format(name=name, clip=clip)
     if maps.fused == "heads":
-        return FUSED_HEADS.format(name=name, heads=layer.heads)
+        return FUSED_HEADS.format(name=name, groups=layer.heads // layer.shared_by, queries=layer.shared_by)
     queries = layer.heads * layer.head_size
     columns = int(getattr(model.body.get_submodule(f"{names.attention}.{name}"), "out_features", 3 * queries))
     if columns == 3 * queries:
@@ -307,24 +343,28 @@ def _tables(maps: BlockMaps, layer: LayerTrace) -> str:
 
 
 def _of_scores(model: Description) -> dict[str, str]:
-    """Return the parts of `RECORD_ATTENTION` that soft caps and sinks change, if some of a model's layers have them."""
-    has_cap, has_sink = any(model.steps_in.get("capped", {}).values()), model.has_sinks
+    """Return the parts of `RECORD_ATTENTION` that soft caps, sinks and biases change, if some layers have them."""
+    has_cap, has_bias = (any(model.steps_in.get(step, {}).values()) for step in ("capped", "biased"))
+    has_sink = model.has_sinks
+    more = ("softcap=None, " * has_cap, "s_aux=None, sinks=None, " * has_sink, "position_bias=None, " * has_bias)
+    recorded = "None if attention_mask is None else attention_mask[0]"
     return {
-        "more": ("softcap=None, " if has_cap else "") + ("s_aux=None, sinks=None, " if has_sink else ""),
+        "more": "".join(more),
         "sinks": SINKS if has_sink else "",
-        "recorded": "None if attention_mask is None else attention_mask[0]" + (", sinks[0]" if has_sink else ""),
-        "taken": ", sinks" if has_sink else "",
+        "recorded": recorded + ", sinks[0]" * has_sink + ", position_bias[0]" * has_bias,
+        "taken": ", sinks" * has_sink + ", position_bias" * has_bias,
         "cap": CAP if has_cap else "",
+        "bias": BIAS if has_bias else "",
         "weights": WITH_SINK if has_sink else WITHOUT_SINK,
     }
 
 
-def _load(model: PretrainedModel, tokens: Tokens, decoder_tokens: Tokens | None) -> str:
+def _load(model: PretrainedModel, tokens: Tokens, decoder_tokens: Tokens | None, options: str) -> str:
     more = SEGMENTS if model.takes_segments else ""
     if decoder_tokens is not None:
         more += DECODER.format(ids=literals(decoder_tokens.ids))
     return LOAD.format(
-        name=name_lines(model.name.strip()), loader=model.loader, load=load_lines(model.loader, EAGER, base=True),
+        name=name_lines(model.name.strip()), loader=model.loader, load=load_lines(model.loader, options, base=True),
         text=ascii(tokens.text), pair=ascii(tokens.pair), ids=literals(tokens.ids), limit=model.max_tokens,
         read="TEXT, PAIR" if tokens.pair else "TEXT", more=more,
     )  # fmt: skip

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from attnviz.export.code.cells import Cell, literals, section
 from attnviz.toy.config import MAX_HEAD_SIZE, MAX_MODEL_WIDTH, MAX_TOKENS, MAX_WIDTH, WIDTH, Embedding, ToyConfig
-from attnviz.toy.weights import QUANTITY
+from attnviz.toy.weights import BUCKETS, MAX_DISTANCE, QUANTITY
 
 SEEDED = """\
 def seeded(quantity, index=0):
@@ -73,6 +73,8 @@ COMPUTED_POSITIONS = {
 POSITIONS = {
     "none": "# Positions are off: X is the token embeddings alone",
     "rotary": "# Positions are rotary: nothing is added to X; queries and keys are turned",
+    "alibi": "# Nothing is added to X: scores get a position bias, which falls with the distance",
+    "buckets": "# Nothing is added to X: scores get a position bias, a number for each range of distances",
     "random": f'x = x + draw_wide("position", 0, {MAX_TOKENS})[:T]',
     **{name: f"{angle.format('T')}\nx = x + {rows}" for name, (angle, rows) in COMPUTED_POSITIONS.items()},
 }
@@ -82,6 +84,32 @@ angle = torch.arange({})[:, None] / 10000 ** (torch.arange(0, R, 2) / R)  # (T, 
 cos, sin = angle.cos(), angle.sin()\
 """
 """The code of the tables of rotary positions, with a gap for the number of positions"""
+ALIBI = """\
+def slopes(count):
+    power = 2 ** math.floor(math.log2(count))
+    falling = 2.0 ** (-8 / power * torch.arange(1, power + 1))  # Press et al. 2022, section 3
+    return falling if power == count else torch.cat((falling, slopes(2 * power)[::2][: count - power]))
+
+
+def position_biases(n):
+    at = torch.arange(n)
+    return -slopes(H)[:, None, None] * (at[:, None] - at).abs()  # (H, T, T): slope times distance\
+"""
+"""The code of a function that returns an ALiBi"""
+BUCKETED = f"""\
+def position_biases(n, both_sides):
+    offsets = torch.arange(n) - torch.arange(n)[:, None]  # key minus query
+    count = {BUCKETS} // 2 if both_sides else {BUCKETS}
+    first = (offsets > 0).long() * count if both_sides else 0
+    distances = offsets.abs() if both_sides else (-offsets).clamp(min=0)
+    single = count // 2  # buckets of one distance; the others widen (Raffel et al. 2020, section 2.1)
+    ratio = torch.log(distances.float().clamp(min=1) / single) / math.log({MAX_DISTANCE} / single)
+    wide = (single + (ratio * (count - single)).long()).clamp(max=count - 1)
+    table = torch.cat([{{row}} for h in range(H)])  # (H, {BUCKETS})
+    return table[:, first + torch.where(distances < single, distances, wide)]  # (H, T, T)\
+"""
+"""The code of a function that returns T5's biases, with a gap for what draws a row of its table"""
+BUCKET_ROW = f'draw("position bias", h, 1, {BUCKETS})'
 MAPS = {
     "identity": "query = key = value = x[None]  # nothing is learned: (1, T, C)",
     "linear": """\
@@ -145,8 +173,20 @@ def toy_inputs(ids: Sequence[int], config: ToyConfig) -> tuple[Cell, ...]:
         *section("The weights, drawn from the seed", f"{settings}{_stds(config)}\n\n\n{SEEDED}\n\n\n{draw}"),
         *section("embeddings: a row of numbers for each token", "\n".join(embed)),
         *section("query, key, value", "\n".join(inputs)),
+        *section_of_bias(config),
         *(section("The angles of each position", TURNS.format("T")) if config.positions == "rotary" else ()),
     )
+
+
+def section_of_bias(config: ToyConfig) -> tuple[Cell, ...]:
+    """Return the cells that define `position_bias`, (H, T, T); none if nothing is added to the scores."""
+    title = "The position bias: a number for each distance"
+    if config.positions == "alibi":
+        return section(title, f"{ALIBI}\n\n\nposition_bias = position_biases(T)")
+    if config.positions == "buckets":
+        both = not config.causal
+        return section(title, f"{BUCKETED.format(row=BUCKET_ROW)}\n\n\nposition_bias = position_biases(T, {both})")
+    return ()
 
 
 def _stds(config: ToyConfig) -> str:

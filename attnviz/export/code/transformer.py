@@ -13,11 +13,12 @@ import torch
 from torch import Tensor
 
 from attnviz.export.code.cells import TOLERANCE, Cell, compare_places, literals, section
-from attnviz.export.code.toy import COMPUTED_POSITIONS, SEEDED, TURNS
+from attnviz.export.code.toy import ALIBI, BUCKETED, COMPUTED_POSITIONS, SEEDED, TURNS
 from attnviz.export.numbers import collect
 from attnviz.figures.style import ROWS_AND_COLUMNS
 from attnviz.steps import PARTS
 from attnviz.toy.config import MAX_TEXT_TOKENS, MAX_WIDTH, TransformerConfig
+from attnviz.toy.weights import BUCKETS
 from attnviz.trace.trace import Trace
 
 MODELS = {
@@ -90,6 +91,8 @@ ADD = """\
 NO_POSITIONS = {
     "none": "    return tokens  # positions are off",
     "rotary": "    return tokens  # positions are rotary: each self-attention turns its queries and keys",
+    "alibi": "    return tokens  # each self-attention adds a position bias to its scores",
+    "buckets": "    return tokens  # each self-attention adds a position bias to its scores",
 }
 RANDOM = f"""\
 def positions(n):
@@ -105,7 +108,8 @@ def positions(n):
     return {rows}
 
 
-''' for name, (angle, rows) in COMPUTED_POSITIONS.items()} | {"random": RANDOM, "none": "", "rotary": ""}  # fmt: skip
+''' for name, (angle, rows) in COMPUTED_POSITIONS.items()} | {"random": RANDOM}  # fmt: skip
+POSITIONS |= dict.fromkeys(NO_POSITIONS, "")
 
 ATTENTION = """\
 def heads(x):
@@ -123,7 +127,7 @@ def heads(x):
         query, key, value = heads(self.query(x)), heads(self.key(context)), heads(self.value(context))
 {keep}        scores = query @ key.transpose(-2, -1)  # (H, Tq, D) @ (H, D, Tk) -> (H, Tq, Tk)
         scaled = scores / math.sqrt(D)
-        masked = scaled if mask is None else scaled.masked_fill(~mask, -math.inf)  # True: visible
+{biased}        masked = {before} if mask is None else {before}.masked_fill(~mask, -math.inf)  # True: visible
         weights = torch.softmax(masked, dim=-1)  # each row sums to 1
         head_outputs = weights @ value  # (H, Tq, Tk) @ (H, Tk, D) -> (H, Tq, D)
         for name, matrix in (
@@ -134,6 +138,22 @@ def heads(x):
         concat = keep(place, "concat", head_outputs.transpose(0, 1).flatten(1))  # (H, Tq, D) -> (Tq, H·D)
         return keep(place, "output", self.output(concat))\
 """
+BIASED = """\
+        biased = scaled
+        if x is context:  # in self-attention
+            position_bias = {bias}
+            biased = scaled + position_bias
+            keep(place, "position_bias", position_bias[HEAD])
+            keep(place, "biased", biased[HEAD])
+"""
+BIASES = {
+    "alibi": (ALIBI, "position_biases(len(x))"),
+    "buckets": (
+        BUCKETED.format(row=f'torch.randn(1, {BUCKETS}, generator=seeded("position bias", h))'),
+        "position_biases(len(x), both_sides=mask is None)",
+    ),
+}
+"""By the kind of positions: the code of the function, and of its call in an attention"""
 INDENT = " " * 12
 KEPT = """\
             ("query", query), ("key", key), ("value", value), """
@@ -324,10 +344,11 @@ torch.testing.assert_close(hidden, theirs, rtol={tolerance}, atol={tolerance})
 print("The last hidden state is that of torch's own layers.")\
 """
 TORCH_ATTENTION = """\
-for place, kept in COMPUTED.items():  # torch's own layers have no rotary positions, so its attention is compared
+for place, kept in COMPUTED.items():  # torch's own layers have no such positions, so its attention is compared
     query, key = (kept.get(f"rotated_{{name}}", kept[name]) for name in ("query", "key"))
-    visible = kept["masked"].isfinite()
-    theirs = nn.functional.scaled_dot_product_attention(query[None], key[None], kept["value"][None], visible[None])[0]
+    added = torch.zeros(len(query), len(key)) if "biased" not in kept else kept["position_bias"]
+    added = added.masked_fill(kept["masked"].isneginf(), -math.inf)
+    theirs = nn.functional.scaled_dot_product_attention(query[None], key[None], kept["value"][None], added[None])[0]
     torch.testing.assert_close(kept["head_outputs"], theirs, rtol={tolerance}, atol={tolerance})
 print("The head outputs are those of torch's own attention.")\
 """
@@ -360,7 +381,7 @@ def transformer_cells(trace: Trace, config: TransformerConfig, head: int, link: 
     places = [place.name for place in trace.places]
     draw = DRAW + (DRAW_BIAS if config.bias else "")
     architecture = config.architecture
-    peer = "attention" if config.rotated else "layers"
+    peer = "attention" if config.rotated or config.biased else "layers"
     run = f"{MAKE[architecture]}\n{draw}\n\n{RUN[architecture]}"
     return (
         Cell("markdown", HEADING.format(axes=ROWS_AND_COLUMNS, what=MODELS[architecture], peer=peer)),
@@ -403,8 +424,11 @@ def _parts(config: TransformerConfig) -> Iterator[Cell]:
     forward = {"first": _linear(config, "C", "F"), "second": _linear(config, "F", "C")}
     layer = ENCODER_LAYER.format(said=SAID[config.norm], forward=ENCODER_FORWARD[config.norm])
     is_rotary = bool(config.rotated)
+    function, call = BIASES.get(config.positions, ("", ""))
     turning = {
-        "turn": TURN if is_rotary else "",
+        "turn": TURN if is_rotary else f"{function}\n\n\n" if function else "",
+        "biased": BIASED.format(bias=call) if call else "",
+        "before": "biased" if call else "scaled",
         "keep": KEEP_BEFORE_TURNING if is_rotary else "",
         "kept": INDENT if is_rotary else KEPT,
     }
@@ -454,7 +478,7 @@ def _linear(config: TransformerConfig, inputs: str, outputs: str) -> str:
 
 def _torch(config: TransformerConfig) -> str:
     """Return the comparison with torch's own layers, or with its attention if layers of this kind are not in torch."""
-    if config.rotated:
+    if config.rotated or config.biased:
         return TORCH_ATTENTION.format(tolerance=TOLERANCE)
     is_both = config.architecture == "both"
     norm = "theirs = nn.functional.layer_norm(theirs, (C,))\n" if config.norm == "pre" else ""

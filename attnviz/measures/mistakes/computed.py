@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -138,7 +138,8 @@ def attended(layer: LayerTrace, queries: Tensor, keys: Tensor, mask: Tensor | No
     """Attend with the projections of head 0 of a layer from queries, (Tq, C), to keys, (Tk, C).
 
     Raises:
-        NotKnownError: the projections are not known for this model, or its sinks depend on the query.
+        NotKnownError: the projections are not known for this model, its sinks depend on the query, or its position bias
+            is not known for so many tokens.
     """
     maps = known(layer.projections, "how it makes queries, keys and values")
     if layer.sinks is not None and layer.sinks.shape[1] > 1:
@@ -146,7 +147,10 @@ def attended(layer: LayerTrace, queries: Tensor, keys: Tensor, mask: Tensor | No
     query, key = (operand[0] for operand in layer.operands_of(queries, keys, [0]).values())
     sinks = None if layer.sinks is None else layer.sinks[0]
     value = maps["value"].apply(keys)[0]
-    return attend(query, key, value, mask=mask, scale=layer.scale, cap=layer.cap, sinks=sinks)
+    bias = None if layer.position_bias is None else layer.position_bias.of_heads(0)[: len(queries), : len(keys)]
+    if bias is not None and (bias.shape[0] not in (1, len(queries)) or bias.shape[1] != len(keys)):
+        raise NotKnownError("This can't be shown with this model: its position bias is known for the text alone.")
+    return attend(query, key, value, mask=mask, scale=layer.scale, cap=layer.cap, sinks=sinks, position_bias=bias)
 
 
 def leak(compute: Callable[[Tensor], Tensor], x: Tensor) -> Value:
@@ -202,7 +206,8 @@ def fill(case: Case) -> MistakeEffect:
 
     def masked(mask: Mask) -> AttentionSteps:
         operands = head.query, head.key, head.value
-        return attend(*operands, mask=mask, scale=head.scale, cap=head.cap, sinks=head.sinks)
+        of_scores: dict[str, Any] = {"cap": head.cap, "sinks": head.sinks, "position_bias": head.position_bias}
+        return attend(*operands, mask=mask, scale=head.scale, **of_scores)
 
     right, filled = masked(Mask.recognise(visible)), masked(Mask("other", visible, FILL, "scores"))
     wrong = filled.weights
@@ -413,6 +418,8 @@ def width(case: Case) -> MistakeEffect:
     layer = case.attention
     if layer.sinks is not None and not bool((layer.sinks == layer.sinks[:1, :1]).all()):
         raise NotKnownError("Each head of this model has a sink of its own, and other heads would have none.")
+    if layer.position_bias is not None:
+        raise NotKnownError("Each head of this model has a position bias of its own, and other heads would have none.")
     sinks = None if layer.sinks is None else layer.sinks[:1, :1]
     joined = {name: _joined(getattr(layer, name)) for name in ("query", "key", "value")}  # (T, H·D) each
     t, c = joined["query"].shape

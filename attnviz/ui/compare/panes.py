@@ -58,8 +58,8 @@ _REPLACED_BY_PRESET = "preset"
 """The reason under which settings of A are replaced"""
 MOST_SHOWN = 400
 """The most characters of a text shown above the picture."""
-CAPPED = "capped"
-"""The quantity that only models with a soft cap have"""
+OF_SOME = ("capped", "biased")
+"""The quantities that only models with a soft cap, or with a position bias, have"""
 _PAIR, _PRESET = "compare_pair", "compare_preset"
 
 
@@ -227,17 +227,17 @@ def _texts() -> None:
 
 def _quantities() -> list[str]:
     """Return the quantities to choose from: one that only some models have, if A or B is known to have it."""
-    is_capped = state.get("quantity") == CAPPED or any(map(_is_capped, (A, B)))
-    return [name for name in KEYS["quantity"].titles if name != CAPPED or is_capped]
+    of_models = {state.get("quantity"), *_of_some(A), *_of_some(B)}
+    return [name for name in KEYS["quantity"].titles if name not in OF_SOME or name in of_models]
 
 
-def _is_capped(pane: Pane) -> bool:
-    """Whether a pane's model is open, and caps its scores."""
+def _of_some(pane: Pane) -> tuple[str, ...]:
+    """Return those of `OF_SOME` that a pane's model has, if it is open."""
     names = SOURCES[pane.get("source")].names
     if names is not None and RESOURCES.is_slow(names.own(pane.get("model"))):
-        return False
-    description = open_model(SOURCES[pane.get("source")], pane.get).description
-    return any(description.steps_in.get(CAPPED, {}).values())
+        return ()
+    steps_in = open_model(SOURCES[pane.get("source")], pane.get).description.steps_in
+    return tuple(name for name in OF_SOME if any(steps_in.get(name, {}).values()))
 
 
 def shared() -> DeltaGenerator:

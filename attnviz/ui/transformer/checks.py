@@ -50,6 +50,8 @@ LENS_ROWS = 48
 """The most rows of the table of all rows through the lens"""
 ROTARY = "Nothing is added to the embeddings: each attention turns its queries and keys by their position."
 """What is said of a model whose positions are rotary"""
+BIASED = "Nothing is added to the embeddings: each self-attention adds a position bias to its scores, by the distance."
+"""What is said of a model whose positions are in its scores"""
 CAUSAL = "The causal mask hides the change from them."
 NOT_CAUSAL = "Every token looks at all others, so rows before the change depend on it too."
 NO_PADDING = "The check is for the toy and for the built-in model, whose embeddings of padding are known here."
@@ -245,8 +247,11 @@ def show_positions(here: ShownPart) -> None:
 
     trace = here.trace(RESOURCES)
     position = trace.embedding_parts.get("position")
-    if position is None and any(here.model.description.steps_in.get("rotated", {}).values()):
+    steps_in = here.model.description.steps_in
+    if position is None and any(steps_in.get("rotated", {}).values()):
         st.info(ROTARY)
+    elif position is None and any(steps_in.get("biased", {}).values()):
+        st.info(BIASED)
     elif position is None:
         st.info("This model has no positions." if not here.source.has_names else "Its positions are not known apart.")
     else:
@@ -274,13 +279,13 @@ def _show_order(here: ShownPart) -> None:
 
     from attnviz.figures.plots import lines
     from attnviz.measures.changes import order_matters
-    from attnviz.toy.config import TransformerConfig
+    from attnviz.toy.config import NOT_ADDED, TransformerConfig
     from attnviz.toy.transformer import shared_stack
 
     trace = here.trace(RESOURCES)
     config = TransformerConfig.of(state.get)
-    unturned = replace(config, positions="none") if config.positions == "rotary" else config
-    encoder, plain_encoder = (_encoder(shared_stack(settings)) for settings in (config, unturned))
+    plain = replace(config, positions="none") if config.positions in NOT_ADDED else config
+    encoder, plain_encoder = (_encoder(shared_stack(settings)) for settings in (config, plain))
     x, position = trace.embedding_parts["token"], trace.embedding_parts.get("position")
     order = list(range(len(x)))[::-1]
     with torch.inference_mode():

@@ -22,6 +22,7 @@ from attnviz.toy.config import (
     MAX_LAYERS,
     MAX_WIDTH,
     MIN_WIDTH,
+    NOT_ADDED,
     default_hidden_width,
     fitting_heads,
 )
@@ -57,7 +58,7 @@ NORMS_HELP = (
 )
 POSITIONS = {
     "sinusoidal": "sin, cos", "lab": "sin, cos of a lab", "random": "learned (random)", "rotary": "rotary",
-    "none": "none",
+    "alibi": "ALiBi", "buckets": "T5’s buckets", "none": "none",
 }  # fmt: skip
 STEP = 8
 """The step of the width in its slider"""
@@ -183,9 +184,9 @@ def show_transformer(here: ShownPart) -> None:
 
 
 def _added_positions() -> str:
-    """Return the kind of positions that the toy adds to its embeddings; "" if it turns queries and keys instead."""
+    """Return the kind of positions that the toy adds to its embeddings; "" if they are in its attention instead."""
     positions: str = state.get("positions")
-    return "" if positions == "rotary" else positions
+    return "" if positions != "none" and positions in NOT_ADDED else positions
 
 
 def diagram(here: ShownPart, tokens: tuple[Tokens, Tokens | None], positions: str) -> dict[str, Any]:

@@ -13,12 +13,14 @@ from attnviz.attention import Mask, Masked
 from attnviz.document import Document, document_of_layer, write
 from attnviz.measures.thumbnails import thumbnails
 from attnviz.trace.layer import LayerTrace, Projection
+from attnviz.trace.position_bias import Buckets, PositionBias
 from attnviz.trace.walk import Walk
 from tests.toy import tokens_of
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 WIDTH = 6
 LAYER = 3
+MAX_DISTANCE = 10
 
 
 def labels(tokens: int) -> list[str]:
@@ -42,6 +44,8 @@ class Operands:
     cap: float | None = None
     sink: float | None = None
     """The score of the sink of head 0; that of head n is n more"""
+    buckets: int | None = None
+    """How many buckets the position bias has, on both sides; None if there is none. Each head has its own numbers"""
 
     def drawn(self, stream: int, *shape: int) -> np.ndarray:
         """Draw float32 numbers that depend on the seed and the stream's number only."""
@@ -93,6 +97,23 @@ class Operands:
         return added
 
     @property
+    def position_bias(self) -> np.ndarray:
+        """What is added to the capped scores, worked out bucket by bucket: half of a side's have one distance each."""
+        n, count = self.tokens, self.buckets or 4
+        table = self.drawn(5, count)
+        sides = np.array_split(table, 2)  # of keys before the query, and after it
+        single = count // 4
+
+        def number(q: int, k: int) -> float:
+            bucket, distance = abs(k - q), abs(k - q)
+            if distance >= single:
+                widened = math.log(distance / single) / math.log(MAX_DISTANCE / single) * (count // 2 - single)
+                bucket = min(single + int(widened + 1e-6), count // 2 - 1)
+            return float(sides[int(k > q)][bucket])
+
+        return np.array([[number(q, k) for k in range(n)] for q in range(n)], np.float32)
+
+    @property
     def shown_mask(self) -> Mask:
         """The mask as a head has it."""
         cells = torch.from_numpy(self.added)
@@ -111,16 +132,17 @@ def oracle(given: Operands) -> dict[str, np.ndarray]:
         return x if given.cap is None else given.cap * torch.tanh(x / given.cap)
 
     capped = under_cap(scaled)
-    masked, hidden = capped + torch.from_numpy(given.added), torch.from_numpy(given.added).isneginf()
+    biased = capped if given.buckets is None else capped + torch.from_numpy(given.position_bias)
+    masked, hidden = biased + torch.from_numpy(given.added), torch.from_numpy(given.added).isneginf()
     if given.mask == "-1e10":
-        masked = capped.masked_fill(hidden, -1e10)
-    if given.mask == "-1e10 before":
+        masked = biased.masked_fill(hidden, -1e10)
+    if given.mask == "-1e10 before" and given.buckets is None:
         masked = under_cap(scores.masked_fill(hidden, -1e10) / given.size**0.5)
     sinks = torch.full((given.tokens, 1), -math.inf if given.sink is None else given.sink + given.seed).double()
     weights, sink = torch.softmax(torch.cat([masked, sinks], -1), -1).nan_to_num(0.0).split([given.tokens, 1], -1)
     steps = {
-        "scores": scores, "scaled": scaled, "capped": capped, "masked": masked, "weights": weights, "sink": sink,
-        "head_outputs": weights @ value,
+        "scores": scores, "scaled": scaled, "capped": capped, "biased": biased, "masked": masked, "weights": weights,
+        "sink": sink, "head_outputs": weights @ value,
     }  # fmt: skip
     return {name: step.numpy() for name, step in steps.items()}
 
@@ -146,8 +168,10 @@ def layer_of(given: Operands, heads: int) -> LayerTrace:
         "key": Projection("linear", stacked("key_weight")),
         "value": Projection("linear", stacked("value_weight")),
     }
+    buckets = None if given.buckets is None else Buckets(given.buckets, MAX_DISTANCE, both_sides=True)
     return LayerTrace(
         stacked("query"), stacked("key"), stacked("value"), float(given.size**-0.5),
         given.shown_mask, x, x, projections, cap=given.cap,
         sinks=None if given.sink is None else torch.arange(heads).float()[:, None, None] + given.sink,
+        position_bias=None if buckets is None else PositionBias(stacked("position_bias"), buckets),
     )  # fmt: skip

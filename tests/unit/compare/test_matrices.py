@@ -68,7 +68,7 @@ def test_the_difference_is_a_minus_b_of_the_very_steps(quantity: str) -> None:
 
 def test_the_links_quantities_are_those_that_can_be_compared() -> None:
     assert [KEYS["quantity"].read(quantity) for quantity in QUANTITIES] == list(QUANTITIES)
-    with pytest.raises(ValueError, match=r"^tokens is not one of scores, scaled, capped, masked, weights$"):
+    with pytest.raises(ValueError, match=r"^tokens is not one of scores, scaled, capped, biased, masked, weights$"):
         compared(head(0), head(1), "tokens")
 
 

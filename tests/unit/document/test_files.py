@@ -27,12 +27,13 @@ from attnviz.document import (
     write,
 )
 from attnviz.document.files import MAX_BYTES, read_header, write_header
-from attnviz.document.value import ARRAYS
+from attnviz.document.value import ARRAYS, check_header
 from attnviz.measures.thumbnails import hidden_thumbnail, thumbnails
 from attnviz.pretrained import load
 from attnviz.steps import ATTENTION, WALK
 from attnviz.steps.picture import AXES, MatrixProduct, MorphSource, Operation, OperationKind, PanelSpec, Picture
 from attnviz.toy.config import ToyConfig
+from attnviz.trace.position_bias import Buckets
 from attnviz.trace.walk import Walk
 from tests.documents import document, random_document
 from tests.loaded import built_in_model
@@ -98,10 +99,13 @@ def test_the_arrays_give_the_heads_numbers(walks: dict[str, Walk], name: str) ->
     document = read(write(document_of(walk)))
     header = document.header
     mask = of(document, "mask") if "mask" in bases(document) else None
+    if name == "t5":  # its mask is causal
+        bias = of(document, "position_bias")
+        mask = bias.masked_fill(torch.ones_like(bias).triu(1).bool(), -torch.inf)
     operands = ("rotated_query", "rotated_key") if "rotated_query" in bases(document) else ("query", "key")
     expected = F.scaled_dot_product_attention(
         *(of(document, key)[None] for key in (*operands, "value")),
-        attn_mask=mask, is_causal=header.mask == "causal", scale=header.scale,
+        attn_mask=mask, is_causal=mask is None and header.mask == "causal", scale=header.scale,
     )[0]  # fmt: skip
     torch.testing.assert_close(expected, walk.layer.head(walk.head).head_outputs, rtol=1e-5, atol=1e-6)
     assert (header.layer, *header.heads) == ((1, 2) if name in FAMILIES else (3, 5) if name == "minilm" else (0, 0))
@@ -132,10 +136,26 @@ def test_the_weights_give_query_key_value_and_the_output(walks: dict[str, Walk],
 def test_masks_are_held_only_where_their_kind_does_not_say_them(walks: dict[str, Walk]) -> None:
     kinds = {name: document_of(walk) for name, walk in walks.items()}
     assert {name: document.header.mask for name, document in kinds.items() if document.header.mask != "none"} == {
-        "causal toy": "causal", "gpt2": "causal", "llama": "causal", "t5": "other",
+        "causal toy": "causal", "gpt2": "causal", "llama": "causal", "t5": "causal",
     }  # fmt: skip
-    assert [name for name, document in kinds.items() if "mask" in bases(document)] == ["t5"]
-    assert kinds["t5"].arrays["mask/2"].dtype == np.float32  # relative positions
+    assert not [name for name, document in kinds.items() if "mask" in bases(document)]
+    assert [name for name, document in kinds.items() if "position_bias" in bases(document)] == ["t5"]
+    assert kinds["t5"].header.buckets == Buckets(32, 128, both_sides=False)
+    written = json.loads(write_header(kinds["t5"].header))
+    assert written["buckets"] == {"count": 32, "max_distance": 128, "both_sides": False}
+    assert "buckets" not in json.loads(write_header(kinds["llama"].header))
+
+
+@pytest.mark.parametrize("buckets", [
+    {"count": 2, "max_distance": 128, "both_sides": True}, {"count": 32, "max_distance": 16, "both_sides": True},
+    {"count": 32.0, "max_distance": 128, "both_sides": True}, {"count": 32, "max_distance": 128, "both_sides": 1},
+    {"count": 32, "max_distance": 128}, [32, 128, True],
+])  # fmt: skip
+def test_a_header_with_other_buckets_is_refused(walks: dict[str, Walk], buckets: Any) -> None:
+    header = json.loads(write_header(document_of(walks["t5"]).header))
+    assert read_header(json.dumps(header)).buckets == Buckets(32, 128, both_sides=False)
+    with pytest.raises(DocumentError, match=r"header\.buckets|header is not as version"):
+        check_header(read_header(json.dumps(header | {"buckets": buckets})))
 
 
 def grid(step: StepText) -> list[list[str | None]]:
@@ -147,8 +167,10 @@ def grid(step: StepText) -> list[list[str | None]]:
 
 def test_steps_show_what_the_head_has(walks: dict[str, Walk]) -> None:
     steps = {name: {step.name: step for step in document_of(walk).header.steps} for name, walk in walks.items()}
-    assert all(list(steps[name]) == ["tokens", *ATTENTION] for name in ALL if name not in ROTARY)
-    assert all(list(steps[name]) == [step for step in WALK if step not in ("normed", "capped")] for name in ROTARY)
+    assert all(list(steps[name]) == ["tokens", *ATTENTION] for name in ALL if name not in (*ROTARY, "t5"))
+    of_others = ("normed", "capped", "biased")
+    assert all(list(steps[name]) == [step for step in WALK if step not in of_others] for name in ROTARY)
+    assert list(steps["t5"]) == [step for step in WALK if step not in ("normed", "rotated", "capped")]
     weights = steps["minilm"]["weights"]
     assert (weights.title, weights.code) == ("Weights", "weights = torch.softmax(masked, dim=-1)")
     assert grid(weights) == [["masked", "weights", "row_sum"]]

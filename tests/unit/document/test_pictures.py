@@ -43,6 +43,8 @@ TOYS = {
     "position mixing": ToyConfig(qkv="positions", causal=True, heads=3),
     "rotary": ToyConfig(positions="rotary", heads=3),
     "rotary, odd width": ToyConfig(positions="rotary", head_size=5, causal=True),
+    "ALiBi": ToyConfig(positions="alibi", causal=True, cap=2.0),
+    "buckets": ToyConfig(positions="buckets", heads=3),
 }
 FAMILIES = {"gpt2": "decoder", "t5": "decoder", "bart": "cross", "llama": "decoder", "opt": "decoder"}
 
@@ -134,7 +136,10 @@ def compare(document: Document, walk: Walk) -> None:
     """Compare the pictures of all steps of one head: words and places exactly, numbers up to torch's float32 sums."""
     for step in (name for name, one in steps_of(walk).items() if one.matrices):
         for stretch, choice in STRETCH.items():
-            expected, numbers = board_picture(lay_out(walk, step, stretch=choice), walk.labels)
+            before = "scaled" if walk.layer.cap is None else "capped"
+            last = before if walk.layer.position_bias is None else "biased"
+            sources = {"biased": before, "masked": last}
+            expected, numbers = board_picture(lay_out(walk, step, stretch=choice), walk.labels, sources)
             found, arrays = board_picture_of(document, step, walk.head, stretch=stretch)
             assert plain(found) == plain(expected)
             for ours, theirs in zip(found["panels"], expected["panels"], strict=True):
@@ -203,7 +208,7 @@ def test_masks_are_held_once_unless_heads_have_their_own(walks: dict[str, Walk])
     kinds = {name: document_of_layer(walk) for name, walk in walks.items()}
     held = {name: [array for array in kinds[name].arrays if re.match("mask", array)] for name in kinds}
     once = ("padding", "padding as numbers", "a hidden row", "one mask for all heads")
-    own = {"relative positions": 2, "relative positions and causal": 2, "t5": 4}
+    own = {"relative positions": 2, "relative positions and causal": 2}
     assert {name: names for name, names in held.items() if names} == {
         **{name: ["mask"] for name in once},
         **{name: [f"mask/{head}" for head in range(heads)] for name, heads in own.items()},

@@ -88,7 +88,11 @@ def test_the_code_computes_what_torch_computes_under_every_mask(
      ToyConfig(cap=1.5, padding=1, mask_value="-1e10"),
      ToyConfig(positions="rotary", cap=1.5, sink=0.5, window=3, causal=True),
      ToyConfig(positions="rotary", cap=1.5, bias=True), ToyConfig(cap=0.1, scale="1000"),
-     ToyConfig(cap=0.1, scale="1000", sink=0.5, causal=True)],
+     ToyConfig(cap=0.1, scale="1000", sink=0.5, causal=True),
+     ToyConfig(positions="alibi", heads=3), ToyConfig(positions="buckets", heads=3, padding=1),
+     ToyConfig(positions="alibi", cap=1.5, sink=0.5, causal=True, qkv="identity"),
+     ToyConfig(positions="buckets", causal=True, window=3),
+     ToyConfig(positions="alibi", causal=True, padding=1, mask_value="-1e10_before", cap=1.5)],
 )  # fmt: skip
 def test_the_code_of_the_toy_draws_its_weights_and_names_nothing_that_it_does_not_use(config: ToyConfig) -> None:
     tokens = WordTokenizer().tokenize("the cat sat on the mat")

@@ -278,6 +278,9 @@ def test_the_scripts_print_the_same_numbers_where_attnviz_is_not(tmp_path: Path)
             mask = layer.mask.cells
             if not layer.mask.is_infinite and mask is not None:
                 mask = torch.zeros(mask.shape).masked_fill(~mask, layer.mask.hidden_value(layer.scale))
+            if layer.position_bias is not None:
+                hidden = layer.mask.hidden((layer.heads, query.shape[2], key.shape[2]))
+                mask = layer.position_bias.cells.masked_fill(hidden, -torch.inf)
             theirs = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=layer.scale)[0]
             theirs = theirs.nan_to_num()  # rows without a visible key
             np.testing.assert_allclose(found["head_outputs"], theirs, rtol=1e-4, atol=1e-5)

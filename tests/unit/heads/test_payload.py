@@ -143,11 +143,10 @@ def test_a_causal_model_says_so_and_sends_no_mask(gpt2: Trace) -> None:
     np.testing.assert_array_equal(surveyed(gpt2, "decoder").hidden, np.triu(np.ones((n, n), bool), 1))
 
 
-def test_a_causal_mask_with_relative_positions_is_sent_as_cells(tmp_path: Path) -> None:
+def test_a_position_bias_is_no_part_of_the_mask(tmp_path: Path) -> None:
     t5 = load(str(save("t5", tmp_path))).trace("the cat sat", "le chat")
-    header, hidden = sent(t5, "decoder"), shared(t5, "decoder")["hidden"]
-    assert header["causal"] is False
-    np.testing.assert_array_equal(hidden, np.triu(np.ones(hidden.shape, bool), 1))
+    header = sent(t5, "decoder")
+    assert header["causal"] is True and "hidden" not in shared(t5, "decoder")
     assert "next" not in [one["name"] for one in header["measures"]]
 
 

@@ -210,8 +210,9 @@ def test_eleven_lessons_are_shipped_each_with_a_question() -> None:
         "From a table of pairs to a GPT", "Attention is not explanation, or is it?", "BERT at work",
         "What changed since 2017", "What such models are said to be",
     ]  # fmt: skip
-    of_ten = ("attention", "transformer", "forming", "explanation", "bert", "today")
-    assert [len(lessons[name].scenes) for name in of_ten] == [10] * 6
+    of_ten = ("attention", "transformer", "forming", "explanation", "bert")
+    assert [len(lessons[name].scenes) for name in of_ten] == [10] * 5
+    assert len(lessons["today"].scenes) == 11
     mistakes = [read_link(scene.values())[0] for scene in lessons["mistakes"].scenes]
     assert [(one["check"], one["mistake"], one["answer"]) for one in mistakes] == [("mistake", n, False) for n in NAMES]
     assert all(scene.question for scene in lessons["mistakes"].scenes)
@@ -344,8 +345,8 @@ def test_a_step_that_is_not_of_the_page_is_refused_with_those_that_are_where_the
     with pytest.raises(LessonError) as refused:
         check_scene(Scene("a", "b", "step_by_step", steps=("logits",)))
     assert str(refused.value) == (
-        "“logits” is not one of the steps tokens, embeddings, qkv, normed, rotated, scores, scaled, capped, masked, "
-        "weights, head_outputs, concat, output."
+        "“logits” is not one of the steps tokens, embeddings, qkv, normed, rotated, scores, scaled, capped, biased, "
+        "masked, weights, head_outputs, concat, output."
     )
     with pytest.raises(LessonError, match=r"^“weight” is not the name of a step\.$"):
         check_scene(Scene("a", "b", "transformer", steps=("logits", "weight")))

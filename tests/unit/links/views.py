@@ -163,10 +163,11 @@ DEFAULTS: dict[str, Any] = {
 WORDS = {
     "source": "toy pretrained trained",
     "kind": "encoder decoder cross",
-    "step": "tokens embeddings qkv normed rotated scores scaled capped masked weights head_outputs concat output",
+    "step": "tokens embeddings qkv normed rotated scores scaled capped biased masked weights head_outputs concat "
+    "output",
     "tokenizer": "word char bert",
     "charset": "shakespeare text file",
-    "positions": "none sinusoidal lab random rotary",
+    "positions": "none sinusoidal lab random rotary alibi buckets",
     "qkv": "linear identity positions",
     "mask": "none causal",
     "mask_value": "-inf -1e10 -1e10_before",
@@ -191,7 +192,7 @@ WORDS = {
     "corpus_view": "measures distribution positions parts alike examples heads",
     "corpus_measure": "entropy distance previous next same first cls sep punctuation",
     "compare": "same",
-    "quantity": "scores scaled capped masked weights",
+    "quantity": "scores scaled capped biased masked weights",
     "train_part": "task text generate",
     "rung": "bigram head heads feed_forward residual norm gpt gru",
     "text_view": "ladder table loss data",

@@ -22,6 +22,7 @@ from attnviz.toy.layers import DecoderLayer, EncoderLayer
 from attnviz.toy.stacks import Seq2Seq
 from attnviz.toy.transformer import draw_stack, trace_transformer
 from attnviz.trace.layer import Block, LayerTrace
+from attnviz.trace.position_bias import alibi
 from attnviz.trace.trace import Trace
 from tests.loaded import built_in_model
 from tests.unit.toy.transformers import copy_attention
@@ -169,6 +170,21 @@ def test_a_soft_cap_and_a_sink_are_in_the_wrong_numbers_and_in_the_right_ones(
     size = query.shape[-1]
     expected = weights(query @ key.transpose(1, 2) / size**0.5, ~causal_mask(t)) @ value
     close(width.wrong.values[:, : heads * size], expected.transpose(0, 1).flatten(1))
+
+
+def test_a_position_bias_is_in_the_wrong_numbers_and_in_the_right_ones() -> None:
+    t = len(WordTokenizer().tokenize(TEXT))
+    case, layer = with_extras(position_bias=alibi(H, t))
+    biased = layer.query[0] @ layer.key[0].T * layer.scale + alibi(H, t).cells[0]
+    found = find("mask", case)
+    close(found.wrong.values, biased.softmax(-1))
+    hidden = ~causal_mask(t)
+    close(found.right.values, biased.masked_fill(hidden, -inf).softmax(-1).masked_fill(hidden, torch.nan))
+    hidden[:, 0] = True
+    filled = biased.masked_fill(hidden, -1e10 * layer.scale)
+    close(find("fill", case).wrong.values, filled.softmax(-1))
+    with pytest.raises(NotKnownError, match="a position bias of its own"):
+        find("width", case)
 
 
 def test_sinks_that_other_queries_or_heads_would_not_have_are_named() -> None:

@@ -243,6 +243,7 @@ def _refused_by_size(model: Any, model_type: str) -> str:
 
 def _compared(model: Any, trace: Trace) -> Outcome:
     model.set_attn_implementation("eager")
+    model.config._attn_implementation = "eager"  # Falcon's can't be set otherwise
     inputs = {"input_ids": torch.tensor([trace.tokens.ids])}
     if trace.decoder_tokens is not None:
         inputs["decoder_input_ids"] = torch.tensor([trace.decoder_tokens.ids])

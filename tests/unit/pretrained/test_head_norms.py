@@ -125,7 +125,7 @@ def test_queries_and_keys_are_x_times_w_before_the_norm_and_transformers_own_aft
 def test_the_steps_are_in_the_order_of_computation(family: tuple[Family, TransformersModel]) -> None:
     own, model = family
     walk = model.trace("the cat").walk(1, 1)
-    assert list(steps_of(walk)) == [name for name in WALK if name != "capped"]
+    assert list(steps_of(walk)) == [name for name in WALK if name not in ("capped", "biased")]
     assert {"normed", "rotated"} <= set(names_at(model.description, Place("decoder", 1)))
     shown = {name: WALK[name].picture(walk) for name in ("normed", "rotated", "scores")}
     names = {name: [panel.name for panel in one.panels] for name, one in shown.items() if one is not None}
@@ -244,7 +244,7 @@ def test_every_slide_can_be_written_in_every_format() -> None:
     """Also in TikZ, which is ASCII: θ and γ have commands of LaTeX."""
     walk = open_model(drawn("qwen3"), tokenizer()).trace(TEXT).walk(1, 2)
     pages = sheets(walk)
-    assert [page.step for page in pages] == [name for name in WALK if name != "capped"]
+    assert [page.step for page in pages] == [name for name in WALK if name not in ("capped", "biased")]
     for name, kind in FORMATS.items():
         assert kind.write(pages), name
     written = FORMATS["tikz"].write(pages).decode("ascii")

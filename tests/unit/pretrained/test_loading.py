@@ -354,8 +354,8 @@ def test_an_unknown_architecture_is_refused(folder: Path) -> None:
 
 
 def test_a_model_with_attention_of_its_own_is_refused_by_its_configuration(tmp_path: Path) -> None:
-    sizes = {"vocab_size": 128, "hidden_size": 32, "num_layers": 1, "num_heads": 4}
-    model = tf.GPTNeoModel(tf.GPTNeoConfig(**sizes, attention_types=[[["global"], 1]]))
+    sizes = {"vocab_size": 128, "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4}
+    model = tf.DebertaV2Model(tf.DebertaV2Config(**sizes, intermediate_size=32))
     folder = save_model(model, tmp_path, "gpt2")
     (folder / "model.safetensors").write_bytes(b"\xff" * 100)
     assert "computes its attention in code of its own" in sentence(folder)

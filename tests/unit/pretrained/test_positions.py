@@ -24,9 +24,9 @@ WANTED = {
     "gpt2": {"decoder": "causal"},
     "llama": {"decoder": "causal"},
     "bart": {"encoder": "none", "decoder": "causal", "cross": "none"},
-    "t5": {"encoder": "other", "decoder": "other", "cross": "none"},
+    "t5": {"encoder": "none", "decoder": "causal", "cross": "none"},
 }
-"""T5 adds relative positions to the scores of both of its self-attentions."""
+"""T5's position biases are no part of its masks"""
 
 
 @pytest.mark.parametrize("family", WANTED)

@@ -140,7 +140,7 @@ def test_queries_and_keys_are_known_from_the_projection_to_the_scores(opened: Op
 
 
 def test_the_steps_are_in_the_order_of_computation(opened: Opened) -> None:
-    some = ("normed", "rotated", "capped")
+    some = ("normed", "rotated", "capped", "biased")
     names = tuple(name for name in WALK if name not in some or name in opened.own.more_steps)
     assert set(opened.model.description.steps_in) == set(opened.own.more_steps)
     for number, walk in enumerate(opened.walks):

@@ -60,6 +60,14 @@ CONFIGS = {
     "causal window": ToyConfig(window=2, causal=True),
     "causal window, -1e10, padding": ToyConfig(window=2, causal=True, mask_value="-1e10", padding=1),
     "soft cap, sink, rows without keys": ToyConfig(cap=3, sink=-1, causal=True, padding=2),
+    "ALiBi": ToyConfig(positions="alibi", heads=3),
+    "ALiBi, causal": ToyConfig(positions="alibi", causal=True),
+    "ALiBi, soft cap, -1e10 before scaling": ToyConfig(
+        positions="alibi", cap=1.5, causal=True, mask_value="-1e10_before"
+    ),
+    "ALiBi, -1e10 before scaling": ToyConfig(positions="alibi", causal=True, mask_value="-1e10_before"),
+    "buckets": ToyConfig(positions="buckets"),
+    "buckets, causal, sink": ToyConfig(positions="buckets", causal=True, sink=1, window=3),
     "turned, soft cap, sink, window": ToyConfig(positions="rotary", cap=2, sink=0.5, causal=True, window=3),
 }
 
@@ -78,6 +86,13 @@ def inputs(walk: Walk) -> dict[str, Any]:
         space |= {"cos": layer.rotation.cos, "sin": layer.rotation.sin}
     space["mask"] = layer.mask.of_heads(head).cells
     space["sinks"] = find_matrix(walk, "sinks")
+    bias = layer.position_bias
+    if bias is not None and bias.slopes is not None:
+        space["slope"] = bias.slopes[head]
+    if bias is not None and bias.buckets is not None:
+        space["bucket"] = bias.buckets.of(*bias.cells.shape[1:])
+        space["table"] = torch.zeros(bias.buckets.count)
+        space["table"][space["bucket"]] = bias.of_heads(head)
     for name, projection in (layer.projections or {}).items():
         if projection.weight is not None:
             space[("U_" if projection.kind == "positions" else "W_") + name] = projection.weight[head]
@@ -99,7 +114,7 @@ def check(walk: Walk) -> None:
     for step in computed(walk):
         exec(step.code(walk), space)
     layer, steps = walk.layer, walk.steps
-    for name in ("capped", "sink"):
+    for name in ("capped", "position_bias", "biased", "sink"):
         if name in space or find_matrix(walk, name) is not None:
             torch.testing.assert_close(space[name], matrix(walk, name), rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(space["x"], layer.query_input)
@@ -311,11 +326,15 @@ def test_a_step_is_made_from_a_matrix_of_the_same_shape(tmp_path: Path) -> None:
     """In the browser the cells of one turn into the cells of the other."""
     walk = walk_to_attention(WordTokenizer().tokenize("the animal didn't cross the street"), ToyConfig())
     before = ["normed_query", "normed_key", "rotated_query", "rotated_key"]
-    assert list(MADE_FROM)[:8] == [*before, "scaled", "capped", "masked", "weights"]
+    assert list(MADE_FROM)[:9] == [*before, "scaled", "capped", "biased", "masked", "weights"]
     configs = (TransformerConfig("decoder", positions="rotary"), TransformerConfig("decoder", norm="pre"))
     walks = [walk, *(trace_transformer(walk.query_tokens, None, config).walk_at(1, 0) for config in configs)]
     masked = load(str(save_model(tf.BertForMaskedLM(tf.BertConfig(**BERT)), tmp_path, "bert")))
-    walks += [masked.trace("the animal").walk_at(1, 0), walk_toy(ToyConfig(cap=2))]
+    walks += [
+        masked.trace("the animal").walk_at(1, 0),
+        walk_toy(ToyConfig(cap=2)),
+        walk_toy(ToyConfig(positions="alibi")),
+    ]
     qwen = tf.Qwen3Model(tf.Qwen3Config(**BERT, num_key_value_heads=2, head_dim=8))
     walks.append(load(str(save_model(qwen, tmp_path / "qwen", "qwen3"))).trace("the animal").walk(1, 0))
     for name, before in MADE_FROM.items():
@@ -581,9 +600,10 @@ ROTARY = {name: config for name, config in CONFIGS.items() if name.startswith("r
 @pytest.mark.parametrize("config", ROTARY.values(), ids=ROTARY)
 def test_a_walk_whose_queries_turn_shows_it_between_the_projections_and_the_scores(config: ToyConfig) -> None:
     walk, step = walk_toy(config), WALK["rotated"]
-    assert list(steps_of(walk)) == [name for name in WALK if name not in ("normed", "capped")]
+    assert list(steps_of(walk)) == [name for name in WALK if name not in ("normed", "capped", "biased")]
     assert list(steps_of(walk_toy(ToyConfig()))) == list(STEPS)
-    assert list(steps_of(walk_toy(replace(config, cap=2)))) == [name for name in WALK if name != "normed"]
+    capped = list(steps_of(walk_toy(replace(config, cap=2))))
+    assert capped == [name for name in WALK if name not in ("normed", "biased")]
     shown, scores = step.picture(walk), ATTENTION["scores"].picture(walk)
     assert shown is not None and scores is not None
     assert [panel.title for panel in shown.panels] == ["Q query", "θ", "Q rotated", "K key", "θ", "K rotated"]

@@ -112,9 +112,12 @@ def test_only_models_with_rotary_positions_say_that_they_turn() -> None:
         assert toy.description.steps_in == layers
     config = TransformerConfig("both", positions="rotary", decoder_depth=1)
     description = ToyTransformer(config, WordTokenizer().tokenize).description
-    assert description.steps_in == {"rotated": {"encoder": (0, 1), "decoder": (0,)}}
+    assert description.steps_in == {"rotated": {"encoder": (0, 1), "decoder": (0,)}, "biased": {}}
     assert "rotated" not in names_at(description, Place("cross", 0))
-    assert ToyTransformer(TransformerConfig(), WordTokenizer().tokenize).description.steps_in == {"rotated": {}}
+    assert ToyTransformer(TransformerConfig(), WordTokenizer().tokenize).description.steps_in == {
+        "rotated": {},
+        "biased": {},
+    }
 
 
 def test_heads_of_width_1_have_no_pair_to_turn() -> None:

@@ -15,7 +15,7 @@ export type Softmax = {
   sink: { exponential: number; share: number } | null;
 };
 /** A row of attention, number by number over the keys. */
-export type AttentionRow = Record<"scores" | "scaled" | "capped" | "masked", Float64Array> & Softmax;
+export type AttentionRow = Record<"scores" | "scaled" | "capped" | "biased" | "masked", Float64Array> & Softmax;
 export type Matrix = { data: Float32Array; shape: number[] };
 /** "causal", or numbers (Tq, Tk): bytes are 1 where a query may look, others are added to the scaled scores. */
 export type MaskCells = "causal" | Numbers | null;
@@ -101,6 +101,8 @@ export class Attention<Header extends Scaling & { mask: string } = AttentionHead
   mask: MaskCells;
   /** the score of a sink for each query; null where there is none */
   sinks: Numbers | null;
+  /** what is added to the capped scores, (Tq · Tk); null where nothing is */
+  positionBias: Numbers | null;
   keys: number;
   queries: number;
   size: number;
@@ -109,16 +111,18 @@ export class Attention<Header extends Scaling & { mask: string } = AttentionHead
 
   /**
    * @param arrays query and key, without which every score is 0; value, without which there is no output; and a mask
-   * that is an array; and the scores of a sink
+   * that is an array; the scores of a sink; and a position bias
    * @param scores all of them, if they are known already
    */
-  constructor(header: Header, { query, key, value, mask, sinks }: Partial<Arrays>, scores: Float64Array | null = null) {
+  constructor(header: Header, arrays: Partial<Arrays>, scores: Float64Array | null = null) {
+    const { query, key, value, mask, sinks } = arrays;
     this.header = header;
     this.scores = scores;
     this.operands = query && key ? { query: query.data, key: key.data } : null;
     this.value = value?.data ?? new Float32Array();
     this.mask = header.mask === "causal" ? "causal" : (mask?.data ?? null);
     this.sinks = sinks?.data ?? null;
+    this.positionBias = arrays.position_bias?.data ?? null;
     this.keys = (key ?? value)?.shape[0] ?? 0;
     this.queries = query?.shape[0] ?? this.keys;
     this.size = query?.shape[1] ?? 0; // of queries and keys, D
@@ -150,14 +154,16 @@ export class Attention<Header extends Scaling & { mask: string } = AttentionHead
     const hidden = hiddenValue(this.header);
     const [scores, scaled, masked] = [0, 1, 2].map(() => new Float64Array(this.keys));
     const capped = cap ? new Float64Array(this.keys) : scaled;
+    const biased = this.positionBias ? new Float64Array(this.keys) : capped;
     for (let k = 0; k < this.keys; k += 1) {
       const bias = this.bias(q, k);
       scores[k] = this.score(q, k);
       scaled[k] = scores[k] * scale;
       if (cap) capped[k] = softCap(scaled[k], cap);
-      masked[k] = bias === -Infinity ? hidden : capped[k] + bias;
+      if (this.positionBias) biased[k] = capped[k] + this.positionBias[q * this.keys + k];
+      masked[k] = bias === -Infinity ? hidden : biased[k] + bias;
     }
-    return { scores, scaled, capped, masked, ...softmax(masked, this.sinks?.[q] ?? null) };
+    return { scores, scaled, capped, biased, masked, ...softmax(masked, this.sinks?.[q] ?? null) };
   }
 
   /** Row q of the head's output: Σⱼ weight·vⱼ. */
@@ -175,6 +181,7 @@ export class Attention<Header extends Scaling & { mask: string } = AttentionHead
       score: row.scores[k],
       scaled: row.scaled[k],
       capped: row.capped[k],
+      biased: row.biased[k],
       bias: this.bias(q, k),
       masked: row.masked[k],
       exponential: row.exponentials[k],

@@ -228,6 +228,7 @@ export const STEP_ORDER = [
   "scores",
   "scaled",
   "capped",
+  "biased",
   "masked",
   "weights",
   "head_outputs",

@@ -3,6 +3,7 @@
 
 import { DOCUMENT_VERSION } from "./constants.ts";
 import { DocumentError, readSafetensors, refuse } from "./safetensors.ts";
+import type { Buckets } from "./buckets.ts";
 import type { Stored } from "./safetensors.ts";
 
 export { DocumentError };
@@ -132,6 +133,8 @@ export interface Header {
   mask_fills: "scaled" | "scores";
   /** the soft cap of the scaled scores, where there is one */
   cap?: number;
+  /** which distances share a number of the position bias, where they do */
+  buckets?: Buckets;
   steps: StepText[];
   /** in the order of the rows; none where the model names no tokens */
   guesses: RowGuesses[];

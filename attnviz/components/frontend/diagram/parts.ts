@@ -10,6 +10,7 @@ const ATTENTION = [
   "scores",
   "scaled",
   "capped",
+  "biased",
   "masked",
   "weights",
   "head_outputs",

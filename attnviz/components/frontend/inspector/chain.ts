@@ -26,6 +26,7 @@ export class Chain {
       scores: () => this.scores(attention, q, k, cell),
       scaled: () => ({ formula: scaled(header, cell) }),
       capped: () => ({ formula: capped(header, cell) }),
+      biased: () => ({ formula: biased(cell) }),
       masked: () => ({ formula: masked(header, q, k, cell) }),
       weights: () => ({ formula: header.way === "matrix" ? shares(q, k, cell) : weights(cell) }),
       head_outputs: () => this.outputs(attention, q, k, cell),
@@ -109,11 +110,15 @@ function capped({ cap = 1 }: AttentionHeader, { scaled: x, capped: y }: CellStep
   return [how("c × tanh(scaled / c) = ", product, " "), equals(y)];
 }
 
+function biased({ capped: x, biased: y }: CellSteps) {
+  return [how(number(x), " + ", operand(y - x, 4), " "), equals(y)];
+}
+
 function masked(
   { mask, mask_value: value, mask_fills: fills, scale, cap }: AttentionHeader,
   q: number,
   k: number,
-  { score, capped: x, bias, masked: y }: CellSteps,
+  { score, biased: x, bias, masked: y }: CellSteps,
 ) {
   if (bias === -Infinity) {
     const puts = value === null ? "adds −∞" : `fills in ${exact(value)}`;

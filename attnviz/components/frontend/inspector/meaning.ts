@@ -29,12 +29,21 @@ export function meaningOf({
   if (panel.name === "row_sum") return [`sum of row ${token}: its weights together`];
   if (panel.name === "sinks") return [`the sink’s score in row ${token}, beside those of the keys`];
   if (panel.name === "sink") return [`the share that the sink takes of row ${token}; it gives nothing`];
+  if (panel.name === "position_bias") return [distanceOf(i, j)];
   if (panel.name === "token_embeddings") return [`token ${token}, dimension ${j}`];
   if (panel.name === "positions") return [`position ${i}, dimension ${j}`];
   if (panel.name === "embeddings") return sumOf(panels, i, j);
   if (loop && AVERAGES.includes(panel.name)) return besideLoop(loop, panel.z[i][j], i, j);
   if (!panel.parts) return [];
   return [`head ${Math.floor(j / panel.parts)}, dimension ${j % panel.parts}`];
+}
+
+/** How far key j is from query i. */
+function distanceOf(i: number, j: number) {
+  const distance = Math.abs(j - i);
+  if (!distance) return `key ${j} is the query itself: distance 0`;
+  const positions = distance === 1 ? "position" : "positions";
+  return `key ${j} is ${distance} ${positions} ${j > i ? "after" : "before"} query ${i}`;
 }
 
 /** An average, and how far from the loop's it is. */

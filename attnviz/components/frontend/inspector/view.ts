@@ -211,12 +211,13 @@ export class View {
   /** The arithmetic of the pinned cell as a line of text, "" where none is pinned. */
   said(attention: Attention, { q, k }: Pair) {
     if (q === null || k === null || !attention.has(q, k)) return "";
-    const { score, scaled, capped, bias, masked, weight } = attention.cell(q, k);
+    const { score, scaled, capped, biased, bias, masked, weight } = attention.cell(q, k);
     const place = `${q} ${this.labels.query?.[q] ?? ""} → ${k} ${this.labels.key?.[k] ?? ""}`;
     if (!attention.operands) return `${place} · share: ${weightText(weight)}`;
     const isHidden = bias === -Infinity;
     const added = bias && !isHidden ? [`+ ${number(bias)} = ${number(masked)}`] : [];
-    const soft = attention.header.cap ? [`capped: ${number(capped)}`] : [];
+    const { cap, biased: isBiased } = attention.header;
+    const soft = [...(cap ? [`capped: ${number(capped)}`] : []), ...(isBiased ? [`biased: ${number(biased)}`] : [])];
     const chain = !isHidden
       ? [`× ${number(attention.header.scale)} = ${number(scaled)}`, ...soft, ...added, `softmax: ${number(weight)}`]
       : [weight ? `masked: ${number(masked)}, softmax: ${number(weight)}` : "masked: 0"];

@@ -5,7 +5,8 @@ import { Attention } from "../core/attention.ts";
 import type { Inspected } from "./inspector.ts";
 import type { HeadMatrices } from "../walk/matrices.ts";
 
-const ALL = ["scores", "scaled", "capped", "masked", "weights", "head_outputs"];
+const ALL = ["scores", "scaled", "capped", "biased", "masked", "weights", "head_outputs"];
+const OF_SOME = ["capped", "biased"]; // which only some layers have
 
 /**
  * By the name of the step: the lines of a cell's chain, the one that it is about, and the matrices of such cells.
@@ -18,14 +19,17 @@ const WAYS: Record<string, { lines: string[]; current: string; byCell: string[] 
     current: "weights",
     byCell: ["masked_zeros", "softmax_weights"],
   },
-  data: { lines: ALL.filter((name) => name !== "capped"), current: "scores", byCell: ["masked", "weights"] },
+  data: { lines: ALL.filter((name) => !OF_SOME.includes(name)), current: "scores", byCell: ["masked", "weights"] },
 };
 
-export type OfWay = { way?: string | null; cap?: number };
+export type OfWay = { way?: string | null; cap?: number; biased?: boolean };
 
 /** The lines of a cell's chain. */
-export const linesOf = ({ way, cap }: OfWay) =>
-  way ? WAYS[way].lines : ALL.filter((name) => name !== "capped" || cap);
+export function linesOf({ way, cap, biased }: OfWay) {
+  if (way) return WAYS[way].lines;
+  const has: Record<string, unknown> = { capped: cap, biased };
+  return ALL.filter((name) => !OF_SOME.includes(name) || has[name]);
+}
 
 /**
  * The line that a step is about, and the lines that come after it; all of a way are there already.
@@ -75,7 +79,9 @@ function attentionOf(matrices: HeadMatrices, way: string | null): Attention {
   const { scale, scale_label: label, mask: kind, mask_value, mask_fills, cap } = matrices.document.header;
   const mask = kind === "none" || kind === "causal" || kind === "window" ? kind : "array";
   // Without queries and keys, scores are 0.
-  const names = hasOwnWeights({ way }) ? ["query", "key", "value", "mask", "sinks"] : ["value"];
+  const names = hasOwnWeights({ way }) ? ["query", "key", "value", "mask", "sinks", "position_bias"] : ["value"];
   const filled = { mask_value, mask_fills };
-  return new Attention({ scale, scale_label: label, mask, ...filled, cap, way }, matrices.operands(names));
+  const operands = matrices.operands(names);
+  const header = { scale, scale_label: label, mask, ...filled, cap, biased: Boolean(operands.position_bias), way };
+  return new Attention(header as AttentionHeader, operands);
 }

@@ -16,11 +16,15 @@ export type ByCell = {
   pairs?: (i: number, j: number) => LitCells[];
 };
 
-/** Scaled, capped, and masked. */
+/** Scaled, capped, biased, and masked. */
 export function cellsBeats({ step, picture, scale, hidden, cap, example }: Played): Beat[] {
   const result = panelOf(step, picture);
-  const source = panelOf(sourceOf(step, cap), picture);
+  const source = SOURCES[step].map((name) => panelOf(name, picture)).find((panel) => panel !== null);
+  const bias = panelOf("position_bias", picture);
   if (!result || !source) return [];
+  if (bias) {
+    return byCell({ sources: [source, bias], result, say: adding(source, bias, result) }, picture.labels, example);
+  }
   const sayings: Record<string, () => ByCell["say"]> = {
     scaled: () => scaling(source, result, scale),
     capped: () => capping(source, result, cap ?? 1),
@@ -29,11 +33,13 @@ export function cellsBeats({ step, picture, scale, hidden, cap, example }: Playe
   return byCell({ sources: [source], result, say: sayings[step]() }, picture.labels, example);
 }
 
-/** The matrix that a step computes its own from. */
-function sourceOf(step: string, cap?: number) {
-  if (step === "scaled") return "scores";
-  return step === "masked" && cap ? "capped" : "scaled";
-}
+/** The matrix that a step computes its own from: the first of these that is in its picture. */
+const SOURCES: Record<string, string[]> = {
+  scaled: ["scores"],
+  capped: ["scaled"],
+  biased: ["capped", "scaled"],
+  masked: ["biased", "capped", "scaled"],
+};
 
 /** Token + position. */
 export function embeddingsBeats({ picture, example }: Played): Beat[] {
@@ -53,6 +59,13 @@ function scaling(source: Panel, result: Panel, scale: number): ByCell["say"] {
 function capping(source: Panel, result: Panel, cap: number): ByCell["say"] {
   const c = String(Number(cap.toPrecision(4)));
   return (i, j) => [[`${c} × tanh(${shown(at(source, i, j))} / ${c}) = `], [shown(at(result, i, j)), "attention"]];
+}
+
+function adding(source: Panel, bias: Panel, result: Panel): ByCell["say"] {
+  return (i, j) => [
+    [`${factor(at(source, i, j))} + ${factor(at(bias, i, j))} = `],
+    [shown(at(result, i, j)), "attention"],
+  ];
 }
 
 function masking(source: Panel, result: Panel, hidden: number): ByCell["say"] {

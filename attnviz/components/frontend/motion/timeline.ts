@@ -22,6 +22,7 @@ const KINDS: Record<string, (played: Played) => Beat[]> = {
   scores: productBeats,
   scaled: cellsBeats,
   capped: cellsBeats,
+  biased: cellsBeats,
   masked: cellsBeats,
   weights: softmaxBeats,
   head_outputs: valuesBeats,

@@ -11,6 +11,8 @@ interface AttentionHeader {
   mask_fills: "scaled" | "scores";
   /** the soft cap of the scaled scores, where there is one */
   cap?: number;
+  /** whether a position bias is added */
+  biased?: boolean;
   /** of a document of averages: the way whose arithmetic it is */
   way?: string | null;
 }

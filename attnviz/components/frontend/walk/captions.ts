@@ -93,6 +93,11 @@ const CAPTIONS: Record<string, (about: About) => Said[]> = {
     [number(cell.capped, 2), "attention"],
     [` of ${number(cell.scaled, 2)}.`],
   ],
+  biased: ({ cell }) => [
+    [`The position bias ${cell.biased < cell.capped ? "takes" : "adds"} `],
+    [`${number(Math.abs(cell.biased - cell.capped), 2)}: ${number(cell.biased, 2)}`, "attention"],
+    ["."],
+  ],
   masked: maskedSaid,
   weights: weightsSaid,
   head_outputs: outputSaid,

@@ -12,7 +12,8 @@ const MOST = 40 * 2 ** 20; // bytes of matrices of all heads and documents, but 
 const HEAD = ["query", "key", "value"];
 const LARGE = 2 ** 24; // multiplications for the scores of a head: more are computed in slices, or the page would hang
 const SLICE = 12; // ms
-const BY_CELL = ["scores", "scaled", "capped", "masked", "weights"] as const;
+const BY_CELL = ["scores", "scaled", "capped", "biased", "masked", "weights"] as const;
+const OF_ROWS = ["sinks", "position_bias"]; // arrays of a head that only some layers have
 const SLICED: string[] = [...BY_CELL, "sink", "row_sum", "head_outputs", "by_data"];
 /** What stands before the number of a head in the name of what has to be computed first. */
 export const COMPUTED = "computed/";
@@ -156,7 +157,8 @@ export class HeadMatrices {
   *rows({ hasCells, hasOutput }: { hasCells: boolean; hasOutput: boolean }): Generator<void> {
     const { attention } = this;
     const { queries, keys, valueSize: width, sinks } = attention;
-    const names = BY_CELL.filter((name) => name !== "capped" || attention.header.cap);
+    const has: Record<string, unknown> = { capped: attention.header.cap, biased: attention.positionBias };
+    const names = BY_CELL.filter((name) => !(name in has) || has[name]);
     const cells = Object.fromEntries(names.map((name) => [name, emptyMatrix(hasCells ? queries : 0, keys)]));
     const sink = hasCells && sinks ? emptyMatrix(queries, 1) : null;
     const products = hasCells && !this.isLarge ? new Float64Array(queries * keys) : null;
@@ -192,7 +194,7 @@ export class HeadMatrices {
 
   /** Its arithmetic, row by row. */
   get attention() {
-    return new Attention(this.document.header, this.operands([...HEAD, "mask", "sinks"]), this.products);
+    return new Attention(this.document.header, this.operands([...HEAD, "mask", ...OF_ROWS]), this.products);
   }
 
   /** The names of the arrays that must be fetched before a row's arithmetic can be had. */
@@ -271,8 +273,8 @@ function finish(work: Generator<void>) {
   while (!work.next().done);
 }
 
-/** The mask of a document as its arrays name it, none where it follows from the positions; and a sink's scores. */
-const maskNames = ({ mask }: WalkDocument["header"]) => (mask === "causal" ? ["sinks"] : ["mask", "sinks"]);
+/** The mask of a document as its arrays name it, none where it follows from the positions; and what only some have. */
+const maskNames = ({ mask }: WalkDocument["header"]) => (mask === "causal" ? OF_ROWS : ["mask", ...OF_ROWS]);
 
 /** Of these arrays of a head, those that a document refers to but does not hold. */
 function matrixNames({ arrays, header }: WalkDocument, head: number, names: string[]) {

@@ -2,6 +2,7 @@
 // whole step; where that names a row, a pin must not stand beside a sentence about another one.
 
 import { momentsOf } from "../core/arithmetic.ts";
+import { bucketOf, rangeOf } from "../core/buckets.ts";
 import { fixed, number, quoted, share } from "../core/format.ts";
 import type { HeadMatrices } from "./matrices.ts";
 import type { StepText } from "../core/document.ts";
@@ -24,6 +25,7 @@ const OF_ROW: Record<string, (pinned: Pinned) => Parts> = {
   rotated: turnedSaid,
   scaled: scaledSaid,
   capped: cappedSaid,
+  biased: biasedSaid,
   weights: weightsSaid,
   attention_residual: sumSaid,
   feed_forward_residual: sumSaid,
@@ -120,6 +122,30 @@ function cappedSaid({ matrices, q, k }: Pinned): Parts {
   const what = k === null ? [", the largest magnitude"] : [", ", column(matrices, k), ","];
   const change = [" goes from ", written("scaled", scaled), " to ", written("capped", capped)];
   return ["In ", row(matrices, q), ...what, ...change, ` (c = ${fixed(cap, 1)}).`];
+}
+
+function biasedSaid({ matrices, q, k }: Pinned): Parts {
+  const [biases, biased] = [rowOf(matrices, "position_bias", q), rowOf(matrices, "biased", q)];
+  if (!biases || !biased) return [];
+  const at = k ?? largest(biases);
+  const distance = Math.abs(at - q);
+  const places = `${distance} ${distance === 1 ? "position" : "positions"} ${at > q ? "after" : "before"} it`;
+  const where = distance ? [", ", places, ","] : [", itself,"];
+  const written = (matrix: string, numbers: number[]) => ({ words: fixed(numbers[at]), row: q, column: at, matrix });
+  const most = k === null ? ["most, "] : [];
+  return [
+    ...["In ", row(matrices, q), ", ", column(matrices, at), ...where, " gets ", ...most],
+    ...[written("position_bias", biases), `${bucketSaid(matrices, at - q)}: it has `, written("biased", biased), "."],
+  ];
+}
+
+/** The bucket of a distance, where the layer has some. @param offset key minus query */
+function bucketSaid({ document: { header } }: HeadMatrices, offset: number) {
+  const { buckets, key } = header;
+  if (!buckets) return "";
+  const { first, last } = rangeOf(offset, buckets, key.labels.length - 1);
+  const distances = first === last ? `distance ${first}` : `distances ${first} to ${last}`;
+  return `, of bucket ${bucketOf(offset, buckets)} (${distances})`;
 }
 
 function sumSaid({ matrices, step, q }: Pinned): Parts {

@@ -115,11 +115,12 @@ export function saidOf(weights: Float64Array, query: Axis, key: Axis, row: numbe
 
 /** The softmax of a row, written out for the keys that get most: score, scaled, exponential, share. */
 export function writtenOut({ document: { header } }: HeadMatrices, numbers: AttentionRow, onOpen: () => void) {
-  const { capped, masked, exponentials, weights, shift, sum, sink } = numbers;
+  const { capped, biased, masked, exponentials, weights, shift, sum, sink } = numbers;
   const order = byWeight(weights);
   const [shown, others] = [order.slice(0, WRITTEN_OUT), order.slice(WRITTEN_OUT)];
-  const hasBias = order.some((k) => masked[k] !== capped[k]);
-  const added = [...(header.cap ? ["capped"] : []), ...(hasBias ? ["masked"] : [])];
+  const isMasked = order.some((k) => masked[k] !== biased[k]);
+  const steps = { capped: header.cap, biased: biased !== capped, masked: isMasked };
+  const added = Object.entries(steps).flatMap(([name, has]) => (has ? [name] : []));
   const total = (of: Float64Array) => others.reduce((all, k) => all + of[k], 0);
   const exponential = `exp(${added.at(-1) ?? "scaled"}${shift ? ` − ${operand(shift)}` : ""})`;
   const factor = header.scale === 1 ? "1" : header.scale_label;
@@ -161,7 +162,7 @@ export function writtenOut({ document: { header } }: HeadMatrices, numbers: Atte
   );
 }
 
-type ByKey = "capped" | "masked";
+type ByKey = "capped" | "biased" | "masked";
 
 /** @param added what stands between the scaled score and its exponential */
 function keyRow(word: string, k: number, numbers: AttentionRow, added: ByKey[]) {

@@ -12,6 +12,7 @@ const LENGTHS: Record<string, number> = {
   scores: 12_000,
   scaled: 7000,
   capped: 6000,
+  biased: 7000,
   masked: 6000,
   weights: 12_000,
   head_outputs: 11_000,

@@ -1,0 +1,173 @@
+"""Attention modules of transformers with code of their own for attention, and the project's function in its place.
+
+transformers passes its attention functions to most families. Those here do not ask for one: what their modules compute
+between projections and W_O is written again, so that the project's function records it. Each is compared with the
+module's own code like any other model.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MethodType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from attnviz.pretrained.attention_interface import IMPLEMENTATION, attention_function
+
+Attended = tuple[Tensor, Tensor | None]
+"""The output after W_O, (B, T, C), and the weights, (B, H, T, T)"""
+
+
+def _attend(module: Any, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, **of_scores: Any) -> Attended:
+    """Return the head outputs side by side, (B, T, H·D), and the weights, of query, key and value (B, H, T, D)."""
+    outputs, weights = attention_function(module, query, key, value, mask, **of_scores)
+    return outputs.flatten(2), weights
+
+
+def _cached(module: Any, past: Any, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the keys and values, after those of a cache if there is one."""
+    return (key, value) if past is None else past.update(key, value, module.layer_idx)
+
+
+def bloom(
+    self: Any,
+    hidden_states: Tensor,
+    residual: Tensor,
+    alibi: Tensor,
+    attention_mask: Tensor | None,
+    layer_past: Any = None,
+    **_: Any,
+) -> Attended:
+    """Run BLOOM's attention. Its ALiBi, (B·H, 1, T), is slope × position of the key, added to the scaled scores."""
+    query, key, value = self._reshape(self.query_key_value(hidden_states))
+    key, value = _cached(self, layer_past, key, value)
+    concat, weights = _attend(
+        self, query, key, value, attention_mask, scaling=self.inv_norm_factor,
+        position_bias=alibi.view(len(query), self.num_heads, 1, -1),
+    )  # fmt: skip
+    return self.dense(concat) + residual, weights
+
+
+def mpt(
+    self: Any,
+    hidden_states: Tensor,
+    position_bias: Tensor | None,
+    past_key_values: Any = None,
+    attention_mask: Tensor | None = None,
+    **_: Any,
+) -> Attended:
+    """Run MPT's attention. Its ALiBi, (H, 1, most tokens), ends with the last key; its mask is True in hidden cells."""
+    mixed = self.Wqkv(hidden_states)
+    if self.clip_qkv:
+        mixed = mixed.clamp(min=-self.clip_qkv, max=self.clip_qkv)
+    query, key, value = (part.unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for part in mixed.chunk(3, dim=2))
+    key, value = _cached(self, past_key_values, key, value)
+    bias = None if position_bias is None else position_bias[None, :, -query.shape[2] :, -key.shape[2] :]
+    mask = None if attention_mask is None else ~attention_mask
+    concat, weights = _attend(self, query, key, value, mask, scaling=self.softmax_scale, position_bias=bias)
+    return self.out_proj(concat), weights
+
+
+def falcon(
+    self: Any,
+    hidden_states: Tensor,
+    *,
+    alibi: Tensor | None,
+    attention_mask: Tensor | None,
+    layer_past: Any = None,
+    position_embeddings: tuple[Tensor, Tensor] | None = None,
+    **_: Any,
+) -> Attended:
+    """Run Falcon's attention: with rotary positions, or with an ALiBi, (B·H, 1, T), that the scale multiplies too."""
+    from transformers.models.falcon.modeling_falcon import apply_rotary_pos_emb
+
+    query, key, value = (part.transpose(1, 2) for part in self._split_heads(self.query_key_value(hidden_states)))
+    bias = None
+    if alibi is not None:
+        if attention_mask is not None:  # it has the ALiBi too, which is added once
+            attention_mask = attention_mask != torch.finfo(attention_mask.dtype).min
+        bias = alibi.view(len(query), self.num_heads, 1, -1) * self.inv_norm_factor
+    elif position_embeddings is not None:
+        query, key = apply_rotary_pos_emb(query, key, *position_embeddings)
+    key, value = _cached(self, layer_past, key, value)
+    scale = self.inv_norm_factor
+    concat, weights = _attend(self, query, key, value, attention_mask, scaling=scale, position_bias=bias)
+    return self.dense(concat), weights
+
+
+def mpnet(
+    self: Any,
+    hidden_states: Tensor,
+    attention_mask: Tensor | None = None,
+    position_bias: Tensor | None = None,
+    output_attentions: bool = False,
+    **_: Any,
+) -> tuple[Tensor, ...]:
+    """Run MPNet's attention, whose position bias is of T5's buckets."""
+    query, key, value = (
+        map_(hidden_states).unflatten(-1, (-1, self.attention_head_size)).transpose(1, 2)
+        for map_ in (self.q, self.k, self.v)
+    )
+    concat, weights = _attend(self, query, key, value, attention_mask, position_bias=position_bias)
+    output = self.o(concat)
+    return (output, weights) if output_attentions and weights is not None else (output,)
+
+
+def gptj(self: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None = None) -> Attended:
+    """Run the part of GPT-J's attention after its rotation."""
+    outputs, weights = attention_function(self, query, key, value, attention_mask, scaling=1 / self.scale_attn)
+    return outputs.transpose(1, 2), weights
+
+
+def gpt_neo(self: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None = None) -> Attended:
+    """Run the part of GPT-Neo's attention after its projections. It scales nothing; every second layer has a window."""
+    queries, keys = query.shape[2], key.shape[2]
+    visible = self.bias[:, :, keys - queries : keys, :keys]
+    if attention_mask is not None:
+        visible = visible & (attention_mask == 0)
+    outputs, weights = attention_function(self, query, key, value, visible, scaling=1.0)
+    return outputs.transpose(1, 2), weights
+
+
+def _with_tables(module: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Give GPT-J's attention the cosines and sines of its own table as `position_embeddings`, which it ignores."""
+    sin, cos = module.embed_positions[kwargs["position_ids"]].chunk(2, dim=-1)  # (B, T, R / 2) each
+    return args, {**kwargs, "position_embeddings": (cos, sin)}
+
+
+METHODS: Mapping[str, tuple[str, Callable[..., Any]]] = {
+    "BloomAttention": ("forward", bloom),
+    "MptAttention": ("forward", mpt),
+    "FalconAttention": ("forward", falcon),
+    "MPNetSelfAttention": ("forward", mpnet),
+    "GPTJAttention": ("_attn", gptj),
+    "GPTNeoSelfAttention": ("_attn", gpt_neo),
+}
+"""By the class of the module: the method that is replaced, and what replaces it"""
+TYPES = frozenset({"bloom", "mpt", "falcon", "mpnet", "gptj", "gpt_neo"})
+"""The types of models that have these modules, by `model_type`"""
+
+
+def implementation_of(config: Any) -> str:
+    """Return the name of the attention with which transformers builds a model: its own, where it takes no other."""
+    return "eager" if config.model_type in TYPES else IMPLEMENTATION
+
+
+def replace_own_code(model: nn.Module) -> None:
+    """Let the attention modules of a model that are named here call the project's attention function."""
+    for module in model.modules():
+        kind = class_with_own_code(module)
+        if kind:
+            name, method = METHODS[kind]
+            setattr(module, name, MethodType(method, module))
+        if kind == "GPTJAttention":
+            module.register_forward_pre_hook(_with_tables, with_kwargs=True)
+
+
+def class_with_own_code(module: nn.Module) -> str:
+    """Return the name of a module's class if it is one of `METHODS`, else ""."""
+    kind = type(module)
+    is_known = kind.__name__ in METHODS and kind.__module__.startswith("transformers.models.")
+    return kind.__name__ if is_known else ""

@@ -1,0 +1,129 @@
+"""The step Biased: scores and a position bias, which depends on the distance of query and key."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from attnviz.annotated_text import AnnotatedText, annotated, named
+from attnviz.formatting import number
+from attnviz.steps.formula import attention_formula
+from attnviz.steps.picture import FEW, MorphSource, PanelSpec, Picture, panel, picture
+from attnviz.steps.step import Step
+
+if TYPE_CHECKING:
+    from attnviz.trace.position_bias import Buckets
+    from attnviz.trace.walk import Walk
+
+
+def unbiased(walk: Walk) -> str:
+    """Return the name of the matrix that a position bias is added to."""
+    return "scaled" if walk.layer.cap is None else "capped"
+
+
+def biased_panel(walk: Walk, title: str, **options: Any) -> PanelSpec:
+    """Describe the biased scores."""
+    return replace(panel("biased", title, **options), made_from=MorphSource(unbiased(walk), "even"))
+
+
+def _slope(walk: Walk) -> str:
+    """Return the slope of a head's ALiBi; "" of any other bias."""
+    bias = walk.layer.position_bias
+    slopes = None if bias is None else bias.slopes
+    return "" if slopes is None else f"{float(slopes.expand(walk.layer.heads)[walk.head]):.4g}"
+
+
+def _notice(walk: Walk) -> str:
+    bias = walk.layer.position_bias
+    start = "The [position bias](matrix=position_bias)"
+    if bias is None:
+        return ""
+    if bias.kind == "slopes":
+        if bias.is_by_distance:
+            return annotated(
+                f"{start} falls by the same slope with each position that a key is further away (ALiBi), so near keys "
+                "start ahead. Each head has a slope of its own, which is not learned."
+            )
+        return annotated(
+            f"{start} falls by the same slope with each position that a key is further back (ALiBi). This model adds "
+            "slope × position of the key: with −slope × distance all numbers of a row would differ by the same amount, "
+            "and its weights not at all."
+        )
+    if bias.kind == "buckets":
+        return annotated(
+            f"{start} is a number for each distance, the same along each diagonal (T5). Near distances have one each, "
+            "which a model learns; far ones share one, in buckets that widen."
+        )
+    return annotated(f"{start} is added to each score: numbers that depend on the places of query and key.")
+
+
+def _fact(walk: Walk) -> str:
+    bias, layer = walk.layer.position_bias, walk.layer
+    if bias is None or walk.summary.cells < 2:
+        return ""
+    if bias.slopes is not None:
+        return f"Here the slope is {_slope(walk)} a position."
+    hidden, cells = walk.steps.hidden, bias.of_heads(walk.head).expand_as(walk.steps.scaled)
+    visible = cells.masked_fill(hidden, -float("inf"))
+    q, k = divmod(int(visible.argmax()), layer.key.shape[1])
+    if hidden.all():
+        return ""
+    return AnnotatedText.of(
+        "Here it adds most to ",
+        named(f"row {q}, column {k}", row=q, column=k, matrix="position_bias"),
+        f": {number(float(cells[q, k]))}{_bucket_in_words(bias.buckets, q, k)}.",
+    )
+
+
+def _bucket_in_words(buckets: Buckets | None, q: int, k: int) -> str:
+    if buckets is None:
+        return ""
+    return f", of bucket {int(buckets.of(q + 1, k + 1)[q, k])}"
+
+
+_AT = "at = torch.arange({}.shape[1])\n"
+
+
+def _code(walk: Walk) -> str:
+    bias, before = walk.layer.position_bias, unbiased(walk)
+    last = f"biased = {before} + position_bias"
+    if bias is None:
+        return last
+    if bias.slopes is not None and bias.is_by_distance:
+        return f"{_AT.format(before)}position_bias = -slope * (at[:, None] - at).abs()  # slope: this head's\n{last}"
+    if bias.slopes is not None:
+        at = "at" if bias.starts_at_0 else "(at - at[-1])"
+        return f"{_AT.format(before)}position_bias = slope * {at}  # of each key; slope: this head's\n{last}"
+    if bias.buckets is not None:
+        return f"position_bias = table[bucket]  # table: a number for each of {bias.buckets.count} buckets\n{last}"
+    return last
+
+
+def _picture(walk: Walk) -> Picture:
+    before = unbiased(walk)
+    limit, slope = (before, "position_bias", "biased"), _slope(walk)
+    few = walk.layer.key.shape[1] <= FEW
+    row = (
+        panel(before, before, limit=limit, numbered=few),
+        panel("position_bias", f"+ position bias{slope and f', slope {slope}'}", limit=limit, numbered=few),
+        biased_panel(walk, "= biased", limit=limit, bar=True),
+    )
+    return picture((row,), (1, 1, 1 if few else 2))
+
+
+BIASED: Step[Walk] = Step(
+    name="biased",
+    title="Biased",
+    is_in=lambda walk: walk.layer.position_bias is not None,
+    formula=partial(attention_formula, boxed="biased"),
+    notice=_notice,
+    code=_code,
+    picture=_picture,
+    fact=_fact,
+    matrices=("position_bias", "biased"),
+    is_by_cell=True,
+    cell="the biased score",
+    can_be_covered=True,
+    names_head=True,
+)

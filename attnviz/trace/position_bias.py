@@ -1,0 +1,127 @@
+"""Position biases: what an attention adds to its scores by the distance of query and key.
+
+Shapes: H heads, Tq and Tk positions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from attnviz.reprs import ShortRepr
+
+BiasKind = Literal["slopes", "buckets", "other"]
+"""slopes: ALiBi, a slope times the distance. buckets: T5, a number for each range of distances. other: neither"""
+
+
+ROUNDING = 0.006
+"""How far an ALiBi may be from its slope times the distance, as a share of its largest magnitude: Falcon's is computed
+in bfloat16"""
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """Ranges of distances that share a number (Raffel et al. 2020, section 2.1).
+
+    Half of the buckets of a side hold one distance each. The others widen with the logarithm of the distance; the last
+    one holds all distances from about `max_distance` on.
+    """
+
+    count: int
+    """How many there are, on both sides together"""
+    max_distance: int
+    both_sides: bool
+    """Whether keys after the query have half of the buckets; else all of them are in the bucket of the query itself"""
+
+    def of(self, queries: int, keys: int) -> Tensor:
+        """Return the number of each cell's bucket, (Tq, Tk) int64."""
+        offsets = torch.arange(keys) - torch.arange(queries)[:, None]  # key minus query
+        count = self.count // 2 if self.both_sides else self.count
+        first = (offsets > 0).long() * count if self.both_sides else 0
+        distances = offsets.abs() if self.both_sides else (-offsets).clamp(min=0)
+        single = count // 2
+        ratio = torch.log(distances.float().clamp(min=1) / single) / math.log(self.max_distance / single)
+        wide = single + (ratio * (count - single)).long()
+        return first + torch.where(distances < single, distances, wide.clamp(max=count - 1))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PositionBias(ShortRepr):
+    """What is added to the scores of each head."""
+
+    cells: Tensor
+    """Broadcasts to (H, Tq, Tk): as the model adds it. Some write an ALiBi as slope times the position of the key"""
+    buckets: Buckets | None = None
+    """The buckets of its distances; None if it has none, or if they are not known"""
+
+    def _summary(self) -> Iterator[str]:
+        yield self.kind
+
+    @cached_property
+    def slopes(self) -> Tensor | None:
+        """How much each head's bias falls with each position that a key is further before the query, (H,).
+
+        None if it does not fall so, or if there are fewer than two positions.
+        """
+        count = self.cells.shape[-1]
+        if self.buckets is not None or count < 2 or not (self.cells.shape[-2] == 1 or self.is_by_distance):
+            return None
+        last = self.cells[:, -1]  # (H, Tk): the row with all distances
+        slopes = (last[:, -1] - last[:, 0]) / (count - 1)  # (H,)
+        falling = last[:, -1:] - slopes[:, None] * torch.arange(count - 1, -1, -1, dtype=last.dtype)
+        is_linear = bool(((last - falling).abs().amax(dim=1) <= ROUNDING * last.abs().amax(dim=1)).all())
+        return slopes if is_linear and bool((slopes > 0).all()) else None
+
+    @property
+    def kind(self) -> BiasKind:
+        """What it is."""
+        if self.buckets is not None:
+            return "buckets"
+        return "other" if self.slopes is None else "slopes"
+
+    @cached_property
+    def is_by_distance(self) -> bool:
+        """Whether it depends on the distance alone. Else a row's numbers are as far apart, but start elsewhere."""
+        cells = self.cells
+        return cells.shape[-2] > 1 and torch.allclose(
+            cells[:, 1:, 1:], cells[:, :-1, :-1], rtol=1e-4, atol=1e-6 * float(cells.abs().max())
+        )
+
+    @property
+    def starts_at_0(self) -> bool:
+        """Whether the first query and key have 0: an ALiBi by the position of the key may also end with 0."""
+        return not bool(self.cells[:, 0, 0].any())
+
+    def of_heads(self, heads: int | list[int]) -> Tensor:
+        """Return the cells of one head, which broadcast to (Tq, Tk), or of several, (h, Tq, Tk)."""
+        return self.cells[0] if self.cells.shape[0] == 1 else self.cells[heads]
+
+    def of_first(self, n: int) -> PositionBias:
+        """Return the bias of the first n positions."""
+        return replace(self, cells=self.cells[:, :n, :n])
+
+
+def alibi_slopes(heads: int) -> Tensor:
+    """Return the slope of each head, (H,) (Press et al. 2022, section 3).
+
+    For a power of two they are 2^(−8/H), 2^(−16/H), ... For others, as in the authors' code, those of the next smaller
+    power of two, and after them every second one of the next larger.
+    """
+    power = 2 ** math.floor(math.log2(heads))
+    slopes: Tensor = 2.0 ** (-8 / power * torch.arange(1, power + 1))
+    if power == heads:
+        return slopes
+    return torch.cat((slopes, alibi_slopes(2 * power)[::2][: heads - power]))
+
+
+def alibi(heads: int, n: int) -> PositionBias:
+    """Return −slope · distance for n positions, (H, T, T), of keys before the query and after it."""
+    positions = torch.arange(n)
+    distances = (positions[:, None] - positions).abs()  # (T, T)
+    return PositionBias(alibi_slopes(heads)[:, None, None] * -distances)

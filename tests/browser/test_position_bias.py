@@ -1,0 +1,132 @@
+"""A position bias in a real browser: what is computed, shown, said and played of it is what torch computes."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+
+import numpy as np
+import pytest
+from playwright.sync_api import Page, expect
+
+from attnviz.document import document_of_layer, write
+from attnviz.steps import WALK
+from attnviz.toy.config import ToyConfig
+from attnviz.trace.matrices import find_matrix
+from attnviz.trace.position_bias import Buckets
+from tests.browser.apps.operands import MAX_DISTANCE, Operands, oracle
+from tests.browser.apps.walk_page import See
+from tests.browser.modules import BASE64, BYTES, CORE, Run
+from tests.browser.settle import frames, still
+from tests.browser.test_document import array
+from tests.toy import run_block
+
+BUCKETS = 8
+BIASED = {"buckets": BUCKETS}
+
+
+@pytest.fixture
+def page(plain_page: Page) -> Page:
+    return plain_page
+
+
+@pytest.mark.parametrize(
+    "config",
+    [ToyConfig(positions="alibi", causal=True), ToyConfig(positions="alibi", cap=1.5, sink=0.5, heads=3),
+     ToyConfig(positions="buckets", window=3, causal=True), ToyConfig(positions="buckets", padding=2, scale="off"),
+     ToyConfig(positions="alibi", padding=1, causal=True, mask_value="-1e10_before", scale="0.3")],
+)  # fmt: skip
+def test_the_browsers_matrices_are_torchs(run: Run, config: ToyConfig) -> None:
+    walk = run_block(range(9), config).walk(0, 1)
+    body = f"""
+      {BYTES} {BASE64}
+      const {{ read }} = await import("{CORE}/document.ts");
+      const matrices = m.matricesOf(read(bytes(given)), 1);
+      const names = ["scaled", "position_bias", "biased", "masked", "weights", "row_sum", "head_outputs"];
+      return Object.fromEntries(names.map((name) => [name, base64(matrices.get(name))]));
+    """
+    computed = run("walk/matrices.ts", body, b64encode(write(document_of_layer(walk))).decode())
+    for name, encoded in computed.items():
+        ours, theirs = array(encoded), find_matrix(walk, name)
+        assert theirs is not None
+        is_blank = {"masked": walk.steps.hidden, "weights": walk.steps.hidden_weights}.get(name)
+        hidden = np.zeros(theirs.shape, bool) if is_blank is None else is_blank.numpy()
+        assert bool(np.isnan(ours[hidden]).all()), name
+        np.testing.assert_allclose(ours[~hidden], theirs.numpy()[~hidden], rtol=1e-5, atol=1e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("both_sides", [True, False])
+@pytest.mark.parametrize(("count", "most"), [(32, 128), (8, 10), (64, 256)])
+def test_distances_are_in_the_same_buckets(run: Run, count: int, most: int, both_sides: bool) -> None:
+    n = 600
+    expected = Buckets(count, most, both_sides).of(n, n).numpy()
+    body = f"return Array.from({{ length: 2 * {n} - 1 }}, (_, at) => m.bucketOf(at - {n - 1}, given));"
+    given = {"count": count, "max_distance": most, "both_sides": both_sides}
+    assert run("core/buckets.ts", body, given) == [*expected[-1, :-1].tolist(), *expected[0].tolist()]
+    body = f"return [-3, -50, 200].map((offset) => m.rangeOf(offset, given, {n - 1}));"
+    for offset, found in zip((-3, -50, 200), run("core/buckets.ts", body, given), strict=True):
+        row = expected[-1, ::-1] if offset < 0 else expected[0]  # by distance
+        same = np.flatnonzero(row == row[abs(offset)])
+        assert (found["first"], found["last"]) == (max(1, same.min()), same.max())
+
+
+def test_the_cells_of_the_pictures_and_their_arithmetic_are_torchs(see: See) -> None:
+    steps = oracle(Operands(**BIASED))
+    view = see(of_scores=BIASED)
+    titles = view.page.locator(".stepper [role=radio]").all_inner_texts()
+    at = titles.index("Biased")
+    assert titles[at - 1 : at + 2] == ["Scaled", "Biased", "Masked"]
+    view.step(WALK["biased"].title)
+    expect(view.page.locator(view.picture)).to_have_attribute("data-step", "biased")
+    still(view.page)
+    frames(view.page)
+    view.hover("biased", 3, 1)
+    for name in ("scores", "scaled", "biased", "masked", "weights"):
+        assert view.result(name) == pytest.approx(steps[name][3, 1], rel=1e-12, abs=1e-9), name
+    bias = Operands(**BIASED).position_bias[3, 1]
+    written = f"{abs(bias):.4f}"
+    expect(view.line("biased")).to_contain_text(f"(−{written})" if bias < 0 else f"+ {written}")
+    expect(view.line("capped")).to_have_count(0)
+    view.hover("position_bias", 3, 1)
+    expect(view.panel).to_contain_text("key 1 is 2 positions before query 3")
+    assert view.result("cell") == pytest.approx(float(bias), abs=1e-6)
+
+
+def test_what_is_pinned_says_the_distance_and_its_bucket(see: See) -> None:
+    given = Operands(**BIASED)
+    view = see(of_scores=BIASED, step="biased", q=9, k=2)
+    bucket = int(Buckets(BUCKETS, MAX_DISTANCE, both_sides=True).of(12, 12)[9, 2])
+    numbers = given.position_bias[9, 2], oracle(given)["biased"][9, 2]
+    bias, biased = (f"{number:.2f}".replace("-", "−") for number in numbers)
+    fact = view.page.locator(".walk .fact")
+    expect(fact).to_contain_text(f", 7 positions before it, gets {bias}, of bucket {bucket} (distances ")
+    expect(fact).to_contain_text(f"): it has {biased}.")
+    assert (given.position_bias[9] == given.position_bias[9, 2]).sum() > 1, "other distances share its bucket"
+
+
+def test_without_one_no_step_is_added(see: See) -> None:
+    view = see(step="weights")
+    assert "Biased" not in view.page.locator(".stepper [role=radio]").all_inner_texts()
+    view.hover("weights", 3, 1)
+    expect(view.line("biased")).to_have_count(0)
+
+
+def test_the_sum_is_played_with_its_numbers(run: Run) -> None:
+    body = """
+      const panel = (name, z) => ({
+        name, rows: "query", cols: "key", shape: [z.length, z[0].length], data: Float32Array.from(z.flat()),
+      });
+      const picture = (...panels) => ({ panels, labels: { query: ["a", "b"], key: ["c", "d"] } });
+      const said = (step, ...panels) => {
+        const played = { step, picture: picture(...panels), scale: 1, hidden: -Infinity };
+        const line = m.timelineOf({ ...played, example: { q: 0, k: 1 } });
+        return line.stills.map((t) => line.at(t).says.map(([words]) => words).join(""));
+      };
+      const [scaled, bias, biased] = [[[2, -8], [0.5, 1]], [[0, -0.5], [-0.5, 0]], [[2, -8.5], [0, 1]]];
+      return [
+        said("biased", panel("scaled", scaled), panel("position_bias", bias), panel("biased", biased)),
+        said("masked", panel("biased", biased), panel("masked", biased)),
+      ];
+    """
+    sums, masked = run("motion/timeline.ts", body)
+    assert any("(−8.00) + (−0.50) = −8.50" in said for said in sums)
+    assert any("−8.50 stays" in said for said in masked)

@@ -1,0 +1,291 @@
+"""Models with position biases, and those with attention code of their own: against what they compute themselves."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Callable, Mapping
+from contextlib import redirect_stdout
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers as tf
+from torch import Tensor, nn
+
+from attnviz.document import document_of_layer, read, write
+from attnviz.export.code.cells import cells, script
+from attnviz.export.code.pretrained import pretrained_inputs, unknown_of
+from attnviz.export.numbers import collect
+from attnviz.pretrained import Kind, load
+from attnviz.pretrained.transformers_model import TransformersModel
+from attnviz.steps import WALK, names_at, steps_of
+from attnviz.trace.matrices import find_matrix, matrix
+from attnviz.trace.model import Place
+from attnviz.trace.position_bias import BiasKind, Buckets
+from attnviz.trace.recorder import Replacement, replaced
+from attnviz.trace.trace import Trace
+from tests.unit.pretrained.architectures import tokenizer
+
+TEXT, PAIR = "the cat sat on the mat the cat saw the dog", "the dog sat on the mat"
+H = 6
+"""Heads: no power of two, so that slopes of ALiBi come from two lists"""
+SIZES: dict[str, Any] = {"vocab_size": 64, "hidden_size": 48, "num_hidden_layers": 2, "num_attention_heads": H}
+T5: dict[str, Any] = {
+    "vocab_size": 64, "d_model": 48, "d_kv": 8, "d_ff": 48, "num_layers": 2, "num_decoder_layers": 2, "num_heads": H,
+    "relative_attention_num_buckets": 8, "relative_attention_max_distance": 10, "decoder_start_token_id": 0,
+    "pad_token_id": 0, "eos_token_id": 1, "dropout_rate": 0.0,
+}  # fmt: skip
+
+
+def falcon(**settings: Any) -> Any:
+    return tf.FalconModel(tf.FalconConfig(**SIZES, alibi=True, **settings))
+
+
+@dataclass(frozen=True)
+class Family:
+    """A family with position biases, or with attention code of its own."""
+
+    make: Callable[[], Any]
+    bias: BiasKind | None
+    rotates: bool = False
+    shared_by: int = 1
+    has_projections: bool = True
+    reads_weights: bool = True
+    """Whether eager attention gives weights that are right: Falcon's adds an ALiBi twice"""
+
+    @property
+    def steps(self) -> set[str]:
+        return {*(("biased",) if self.bias else ()), *(("rotated",) if self.rotates else ())}
+
+
+FAMILIES = {
+    "t5": Family(lambda: tf.T5Model(tf.T5Config(**T5)), "buckets"),
+    "mt5": Family(lambda: tf.MT5Model(tf.MT5Config(**T5)), "buckets"),
+    "umt5": Family(lambda: tf.UMT5Model(tf.UMT5Config(**T5)), "buckets"),
+    "bloom": Family(
+        lambda: tf.BloomModel(tf.BloomConfig(vocab_size=64, hidden_size=48, n_layer=2, n_head=H)), "slopes"
+    ),
+    "mpt": Family(
+        lambda: tf.MptModel(tf.MptConfig(vocab_size=64, d_model=48, n_layers=2, n_heads=H, max_seq_len=20)), "slopes"
+    ),
+    "mpt, clipped": Family(
+        lambda: tf.MptModel(tf.MptConfig(
+            vocab_size=64, d_model=48, n_layers=2, n_heads=H, max_seq_len=20, attn_config={"clip_qkv": 0.5},
+        )), "slopes", has_projections=False,
+    ),
+    "falcon, ALiBi": Family(lambda: falcon(multi_query=False), "slopes", reads_weights=False),
+    "falcon, ALiBi and one key": Family(falcon, "slopes", shared_by=6, reads_weights=False),
+    "falcon, rotary and one key": Family(
+        lambda: tf.FalconModel(tf.FalconConfig(**SIZES)), None, rotates=True, shared_by=6
+    ),
+    "falcon, rotary and groups": Family(
+        lambda: tf.FalconModel(tf.FalconConfig(**SIZES, new_decoder_architecture=True, num_kv_heads=2)), None,
+        rotates=True, shared_by=3,
+    ),
+    "mpnet": Family(
+        lambda: tf.MPNetModel(tf.MPNetConfig(**SIZES, intermediate_size=48)), "buckets"
+    ),
+    "gpt_neo": Family(
+        lambda: tf.GPTNeoModel(tf.GPTNeoConfig(
+            vocab_size=64, hidden_size=48, num_layers=2, num_heads=H, attention_types=[[["global", "local"], 1]],
+            window_size=4, max_position_embeddings=64,
+        )), None,
+    ),
+    "gptj": Family(
+        lambda: tf.GPTJModel(tf.GPTJConfig(vocab_size=64, n_embd=48, n_layer=2, n_head=H, rotary_dim=4)), None,
+        rotates=True,
+    ),
+    "gptj, whole heads": Family(
+        lambda: tf.GPTJModel(tf.GPTJConfig(vocab_size=64, n_embd=48, n_layer=2, n_head=H, rotary_dim=8)), None,
+        rotates=True,
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Opened:
+    """An opened model, its trace, and what transformers computes."""
+
+    name: str
+    own: Family
+    model: TransformersModel
+    trace: Trace
+    peer: Any
+    hidden: Tensor
+    """(T, C): the last hidden state of transformers' default attention"""
+    weights: Mapping[Kind, tuple[Tensor, ...]]
+    """By kind and layer, (H, Tq, Tk), of transformers' eager attention"""
+
+
+@pytest.fixture(params=FAMILIES, scope="module")
+def opened(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Opened:
+    own, folder = FAMILIES[request.param], tmp_path_factory.mktemp("model")
+    torch.manual_seed(0)
+    peer: Any = own.make().eval()
+    for name, parameter in peer.named_parameters():
+        nn.init.normal_(parameter, std=1.0 if "relative" in name else 0.2)
+    peer.save_pretrained(folder)
+    tokenizer().save_pretrained(folder)
+    model = load(str(folder))
+    assert isinstance(model, TransformersModel)
+    is_pair = bool(peer.config.is_encoder_decoder)
+    trace = model.trace(TEXT, PAIR if is_pair else None)
+    inputs = {"input_ids": torch.tensor([trace.tokens.ids])}
+    if trace.decoder_tokens is not None:
+        inputs["decoder_input_ids"] = torch.tensor([trace.decoder_tokens.ids])
+    with torch.inference_mode():
+        hidden = peer(**inputs, use_cache=False).last_hidden_state[0]
+        peer.set_attn_implementation("eager")
+        peer.config._attn_implementation = "eager"
+        done = peer(**inputs, output_attentions=True, use_cache=False)
+    fields = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
+    weights = {
+        kind: tuple(layer[0] for layer in getattr(done, fields[kind] if is_pair else "attentions"))
+        for kind in trace.kinds
+    }
+    return Opened(request.param, own, model, trace, peer, hidden, weights)
+
+
+def is_biased(opened: Opened, kind: Kind) -> bool:
+    return opened.own.bias is not None and kind != "cross"
+
+
+def test_weights_and_hidden_states_are_those_of_transformers(opened: Opened) -> None:
+    for kind, layers in opened.weights.items():
+        for number, theirs in enumerate(layers if opened.own.reads_weights else ()):
+            torch.testing.assert_close(opened.trace.layer(number, kind).attentions(), theirs, rtol=0, atol=1e-6)
+    torch.testing.assert_close(opened.trace.last_hidden_state, opened.hidden, rtol=1e-5, atol=1e-5)
+
+
+def test_biases_matter_and_are_known_for_what_they_are(opened: Opened) -> None:
+    for kind in opened.trace.kinds:
+        for number in (0, 1):
+            layer = opened.trace.layer(number, kind)
+            bias = layer.position_bias
+            assert (bias is not None) == is_biased(opened, kind)
+            assert not layer.mask.adds, "a bias is no part of the mask"
+            if bias is None:
+                continue
+            assert bias.kind == opened.own.bias
+            steps = layer.all_heads()
+            torch.testing.assert_close(steps.biased - steps.capped, bias.cells.expand_as(steps.scaled))
+            if opened.name in ("t5", "mt5", "umt5"):
+                assert bias.buckets == Buckets(8, 10, kind == "encoder")
+
+
+SLOPES = 1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 2, 1 / 8
+"""Press et al. 2022: those of 4 heads, then every second one of 8"""
+
+
+def test_slopes_are_those_of_the_paper(opened: Opened) -> None:
+    if opened.own.bias != "slopes":
+        pytest.skip("no slopes")
+    layer = opened.trace.layer(0)
+    bias = layer.position_bias
+    assert bias is not None and bias.slopes is not None
+    scale = layer.scale if "falcon" in opened.name else 1.0  # Falcon multiplies its ALiBi by the scale too
+    torch.testing.assert_close(bias.slopes, scale * torch.tensor(SLOPES))
+    assert not bias.is_by_distance, "they add slope × position of the key"
+    by_distance = torch.arange(len(TEXT.split())) - torch.arange(len(TEXT.split()))[:, None]
+    moved = layer.all_heads().capped + bias.slopes[:, None, None] * by_distance
+    same = moved.masked_fill(layer.mask.hidden(tuple(moved.shape)), -torch.inf).softmax(-1)
+    torch.testing.assert_close(layer.attentions(), same, msg="a row's softmax does not change")
+
+
+def test_projections_and_shared_keys_are_known(opened: Opened) -> None:
+    layer = opened.trace.layer(1, opened.trace.kinds[-1])
+    assert ("projections" not in layer.unavailable) == opened.own.has_projections
+    assert layer.shared_by == opened.own.shared_by
+    assert layer.output() is not None
+    assert (layer.rotation is not None) == opened.own.rotates
+
+
+def test_its_steps_are_said_before_it_is_run(opened: Opened) -> None:
+    for kind in opened.trace.kinds:
+        walk = opened.trace.walk(1, 2, kind)
+        names = set(steps_of(walk))
+        assert names & {"biased", "rotated"} == (opened.own.steps if kind != "cross" else set())
+        assert names <= set(names_at(opened.model.description, Place(kind, 1)))
+        if is_biased(opened, kind):
+            step = WALK["biased"]
+            assert {"slopes": "ALiBi", "buckets": "T5"}[str(opened.own.bias)] in step.notice(walk)
+            space = {name: find_matrix(walk, name) for name in ("scaled", "position_bias")}
+            lines: dict[str, Any] = {"torch": torch, **space}
+            bias = walk.layer.position_bias
+            assert bias is not None
+            lines["slope"] = None if bias.slopes is None else bias.slopes[2]
+            if opened.own.bias == "slopes":
+                del lines["position_bias"]  # which the lines compute
+                exec(step.code(walk), lines)
+                torch.testing.assert_close(
+                    lines["position_bias"].expand_as(matrix(walk, "scaled")), matrix(walk, "position_bias")
+                )
+                torch.testing.assert_close(lines["biased"], matrix(walk, "biased"))
+
+
+def test_documents_and_numbers_have_the_bias(opened: Opened) -> None:
+    kind = opened.trace.kinds[0]
+    walk = opened.trace.walk(1, 2, kind)
+    document, numbers = read(write(document_of_layer(walk))), collect(walk, [2])
+    assert ("position_bias/2" in document.arrays) == is_biased(opened, kind) == ("biased" in numbers)
+    assert ("buckets" in repr(document.header.buckets).lower()) == (opened.own.bias == "buckets")
+    if is_biased(opened, kind):
+        torch.testing.assert_close(torch.tensor(document.arrays["position_bias/2"]), matrix(walk, "position_bias"))
+        torch.testing.assert_close(torch.tensor(numbers["biased"][0]), matrix(walk, "biased"))
+
+
+def test_the_script_computes_the_same(opened: Opened) -> None:
+    text, pair = TEXT, PAIR if opened.trace.decoder_tokens is not None else None
+    for kind in opened.trace.kinds:
+        walk = opened.trace.walk(1, 2, kind)
+        inputs = pretrained_inputs(opened.model, text, pair, Place(kind, 1), walk)
+        unknown = unknown_of(walk, opened.model.module_names(1, kind))
+        namespace: dict[str, Any] = {}
+        with redirect_stdout(io.StringIO()) as printed:
+            exec(script(cells(walk, inputs, place="a test", needs="torch", unknown=unknown)), namespace)
+        assert "matrices are those that the page showed" in printed.getvalue()
+        assert ({"position_bias", "biased"} <= set(namespace["SHOWN"])) == is_biased(opened, kind)
+        torch.testing.assert_close(namespace["weights"], walk.layer.attentions(), rtol=1e-4, atol=1e-5)
+
+
+def test_a_head_can_be_switched_off(opened: Opened) -> None:
+    if opened.trace.decoder_tokens is not None:
+        pytest.skip("T5 calls the project's function like most families")
+    ids, segments = opened.trace.tokens.ids, opened.trace.tokens.segments
+    with torch.inference_mode():
+        names = opened.model.module_names(0, opened.trace.kinds[0])
+        module = opened.model.body.get_submodule(names.attention)
+        before = opened.model.forward(ids, segments, None)
+        with replaced({module: Replacement.by_zero(range(H), heads=H)}):
+            without = opened.model.forward(ids, segments, None)
+        again = opened.model.forward(ids, segments, None)
+    torch.testing.assert_close(before, again)
+    assert float((before - without).abs().max()) > 0.01
+
+
+def test_longer_texts_than_mpt_has_biases_for_are_cut(tmp_path: Path) -> None:
+    FAMILIES["mpt"].make().save_pretrained(tmp_path)
+    tokenizer().save_pretrained(tmp_path)
+    model = load(str(tmp_path))
+    assert model.max_tokens == 20
+    assert len(model.trace("the cat sat " * 9).tokens) == 20
+
+
+@pytest.mark.parametrize(("name", "attention"), [("t5", "T5Attention"), ("mpnet", "MPNetEncoder")])
+@pytest.mark.parametrize("both_sides", [True, False])
+def test_buckets_are_those_of_transformers(name: str, attention: str, both_sides: bool) -> None:
+    own: Any = getattr(import_module(f"transformers.models.{name}.modeling_{name}"), attention)
+    offsets = torch.arange(300) - torch.arange(300)[:, None]
+    if name == "mpnet" and not both_sides:
+        pytest.skip("MPNet has no decoder")
+    expected = (
+        own._relative_position_bucket(offsets, both_sides, 32, 128)
+        if name == "t5"
+        else own.relative_position_bucket(offsets, 32, 128)
+    )
+    assert torch.equal(Buckets(32, 128, both_sides).of(300, 300), expected)
+    assert math.isclose(len(expected.unique()), 32 if not both_sides else 31, abs_tol=1)
