@@ -157,6 +157,7 @@ def explorer_payload(
             for measure in survey.measures
         ],
         "rollout": kind != "cross", "norms": survey.key_norms is not None,
+        "has_sinks": any(layer.sinks is not None for layer in trace.layers[kind]),
     }  # fmt: skip
     return header, {"measures": survey.values}
 

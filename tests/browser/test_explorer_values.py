@@ -40,7 +40,7 @@ def filtered(run: Run, heads: list[tuple[np.ndarray, Groups, dict[str, Any]]]) -
         rows, cols = weights.shape
         frame = {
             "rows": rows, "cols": cols, "causal": more.get("causal", False), "hidden": more.get("hidden"),
-            "groups": {"query": groups[0], "key": groups[1]},
+            "groups": {"query": groups[0], "key": groups[1]}, "has_sinks": more.get("has_sinks", False),
         }  # fmt: skip
         filters = {name: more.get(name, options[0]) for name, options in FILTERS.items()}
         codes = np.rint(weights * 65535).astype(int).ravel().tolist()
@@ -106,6 +106,17 @@ def test_a_rest_is_better_known_than_the_sum_of_the_others(run: Run) -> None:
     error = 2 * ERROR / 0.02
     assert shown["errors"] == pytest.approx([error], rel=1e-3)
     assert np.nanmax(np.abs(shown["at"] - weights / 0.02)) <= error
+
+
+def test_what_a_small_sink_takes_is_not_counted_as_a_weight(run: Run) -> None:
+    """512 keys and a sink with 0.003: by its steps alone, a row that sums to 0.997 might sum to 1."""
+    n = 512
+    weights = np.full((1, n), 3 / 65535)
+    left = weights[0, 1:].sum()
+    weights[0, 0] = 1 - 0.003 - left
+    shown = filtered_head(run, weights, ([1], [0] + [1] * (n - 1)), special="renormalise", has_sinks=True)
+    assert shown["errors"] == pytest.approx([ERROR * n / left], rel=1e-3)
+    assert shown["at"][0, 1:] == pytest.approx(weights[0, 1:] / left, rel=1e-6)
 
 
 def test_a_row_that_is_hidden_throughout_is_not_divided_by_nothing(run: Run) -> None:

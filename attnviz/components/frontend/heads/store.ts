@@ -36,6 +36,7 @@ export class Store {
       causal: header.causal,
       hidden: shared?.hidden?.data ?? null,
       groups: { query: header.query_groups, key: header.key_groups },
+      has_sinks: header.has_sinks,
     };
     this.norms = (shared?.key_norms?.data as Float32Array | undefined) ?? null;
     this.overview = shared ? this.overviewOf(shared) : null;

@@ -28,9 +28,9 @@ export function letThrough({ query, key }: { query: number[]; key: number[] }, {
 /**
  * One head as it is shown: {at, errors, high, seen, short}.
  *
- * `codes` are its weights as they arrived (rows × cols); `frame` is {rows, cols, causal, hidden, groups}; `norms` are
- * the lengths ‖f(x)‖ of its keys, or null. `at` holds NaN where a cell is hidden; `errors` say how far each row's
- * numbers may be from the model's own; `seen` cells are not hidden; `short` rows were too small to be renormalised.
+ * `codes` are its weights as they arrived (rows × cols); `norms` are the lengths ‖f(x)‖ of its keys, or null. `at`
+ * holds NaN where a cell is hidden; `errors` say how far each row's numbers may be from the model's own; `seen` cells
+ * are not hidden; `short` rows were too small to be renormalised.
  */
 export function filtered(
   codes: Uint16Array,
@@ -48,7 +48,8 @@ export function filtered(
     if (!queries[i]) continue;
     const first = i * cols;
     const end = first + (causal ? Math.min(i + 1, cols) : cols);
-    const { rest, error } = filters.special === "renormalise" ? remainder(codes, frame, i) : { rest: 1, error: HALF };
+    const isDivided = filters.special === "renormalise";
+    const { rest, error } = isDivided ? remainder(codes, frame, i) : { rest: 1, error: HALF };
     if (rest < LEAST) {
       shown.short += 1;
       continue;
@@ -68,9 +69,10 @@ export function filtered(
 
 /**
  * What a row has left without its special keys, and how far a weight divided by it may be off. A softmax's row sums to
- * 1, so the rest is 1 less the few special weights: better known than the sum of the many others.
+ * 1, so the rest is 1 less the few special weights: better known than the sum of the many others. With a sink the row
+ * sums to less, so the others are summed.
  */
-function remainder(codes: Uint16Array, { cols, groups }: HeadFrame, i: number) {
+function remainder(codes: Uint16Array, { cols, groups, has_sinks: hasSinks }: HeadFrame, i: number) {
   let [whole, special, specials] = [0, 0, 0];
   for (let j = 0; j < cols; j += 1) {
     const code = codes[i * cols + j];
@@ -79,9 +81,10 @@ function remainder(codes: Uint16Array, { cols, groups }: HeadFrame, i: number) {
     special += code;
     specials += 1;
   }
-  const sum = Math.abs(whole * STEP - 1) <= cols * HALF ? 1 : whole * STEP;
-  const rest = sum - special * STEP;
-  return { rest, error: (HALF * (1 + specials)) / rest };
+  const sumsToOne = !hasSinks && Math.abs(whole * STEP - 1) <= cols * HALF;
+  const rest = (sumsToOne ? 1 : whole * STEP) - special * STEP;
+  const summed = sumsToOne ? specials : cols - specials;
+  return { rest, error: (HALF * (1 + summed)) / rest };
 }
 
 /** The mean of several heads as they are shown; a cell that is hidden in one of them is hidden. */

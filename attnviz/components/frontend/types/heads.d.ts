@@ -103,6 +103,8 @@ interface ExplorerHeader {
   measures: Measure[];
   rollout: boolean;
   norms: boolean;
+  /** whether a sink takes part in the softmax of any head, so that rows sum to less than 1 */
+  has_sinks?: boolean;
   /** whether one head is chosen in the grid, and the page shows it: no lines, heatmaps and settings */
   only_grid?: boolean;
   /** of each layer's heads, what is said of them in place of their labels */
@@ -115,6 +117,7 @@ interface HeadFrame extends CellCount {
   causal: boolean;
   hidden: Numbers | null;
   groups: { query: number[]; key: number[] };
+  has_sinks?: boolean;
 }
 interface Filters {
   special: string;
