@@ -30,6 +30,7 @@ from attnviz.document.value import (
     StepText,
     refuse,
 )
+from attnviz.mask_reasons import MaskReasons
 from attnviz.steps.picture import MatrixProduct, MorphSource, Operation, PanelSpec, Picture
 from attnviz.trace.model import RowGuesses
 
@@ -119,8 +120,9 @@ def write_header(header: Header) -> str:
     written = _fields(header)
     if header.key == header.query:
         written["key"] = None
-    if header.cap is None:
-        del written["cap"]
+    for name in ("cap", "mask_reasons"):
+        if written[name] is None:
+            del written[name]
     written["steps"] = [
         {**_fields(step), **{name: said_to_json(getattr(step, name)) for name in SAID}} for step in header.steps
     ]
@@ -186,6 +188,9 @@ def _header(header: dict[str, Any]) -> Header:
     }
     arguments["scale"] = _number(values["scale"])
     arguments |= {name: _number(values[name]) for name in ("mask_value", "cap") if values.get(name) is not None}
+    if values.get("mask_reasons") is not None:
+        parts = {name: _frozen(part) for name, part in values["mask_reasons"].items()}
+        arguments["mask_reasons"] = MaskReasons(**parts)
     return Header(**arguments)
 
 

@@ -113,6 +113,7 @@ def _header(
         mask_fills=layer.mask.fills,
         guesses=walk.guess(),
         cap=layer.cap,
+        mask_reasons=None if layer.mask.kind == "causal" else layer.mask_reasons,
         steps=steps,
         references=references,
         kind="averages" if walk.averages else "walk" if walk.block is None else "block",

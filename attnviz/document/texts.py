@@ -87,7 +87,7 @@ def _shape(tensor: Tensor | None) -> Hashable:
 def _mask(layer: LayerTrace) -> Hashable:
     mask = layer.mask
     cells = None if mask.cells is None else (mask.cells.dtype, mask.adds, mask.hides_rows)
-    return mask.kind, mask.window, cells, mask.value, mask.fills
+    return mask.kind, mask.window, layer.mask_reasons, cells, mask.value, mask.fills
 
 
 @cached(LRUCache(SETTINGS), key=settings_of, lock=threading.Lock())

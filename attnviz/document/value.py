@@ -15,6 +15,7 @@ from attnviz.trace.matrices import AXES, NORM_WEIGHTS, NORMED, QKV, ROTATED
 
 if TYPE_CHECKING:
     from attnviz.attention import Masked, MaskKind
+    from attnviz.mask_reasons import MaskReasons
     from attnviz.steps.picture import Picture
     from attnviz.trace.model import Kind, RowGuesses
 
@@ -176,6 +177,8 @@ class Header:
     """Whether it fills cells of `scaled`, or of `scores`, so that the scale multiplies it"""
     cap: float | None = None
     """The soft cap of the scaled scores; None if there is none. A file without it has none"""
+    mask_reasons: MaskReasons | None = None
+    """Why the mask hides its cells; None if that is not known, or if `mask` says it. A file without it has none"""
     version: int = VERSION
     """The version of the format"""
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
@@ -157,6 +157,7 @@ def explorer_payload(
             for measure in survey.measures
         ],
         "rollout": kind != "cross", "norms": survey.key_norms is not None,
+        "mask_reasons": [None if (why := layer.mask_reasons) is None else asdict(why) for layer in trace.layers[kind]],
         "has_sinks": any(layer.sinks is not None for layer in trace.layers[kind]),
     }  # fmt: skip
     return header, {"measures": survey.values}

@@ -114,7 +114,9 @@ def test_what_is_drawn_adapts_to_a_long_text_unless_the_viewer_says_otherwise(ru
         const codes = { "2,1": [0.5, 0.25], "2,3": [0.125, 0.75], "2,-1": [0.5, 0.5] };
         const store = {
           norms: more.norms ? [1] : null, has: (head) => head.join() in codes,
-          frame: { rows: 1, cols, causal: false, hidden: null, groups: { query: [1], key: Array(cols).fill(1) } },
+          frameOf: () => ({ rows: 1, cols, causal: false, hidden: null,
+            groups: { query: [1], key: Array(cols).fill(1) } }),
+          frame: { cols },
           codes: (head) => head.join() in codes
             ? Uint16Array.from({ length: cols }, (_, n) => Math.round((codes[head.join()][n] ?? 0) * FULL)) : null,
           keyNorms: () => Float32Array.from({ length: cols }, (_, n) => (n ? 8 : 2)),
@@ -214,6 +216,10 @@ def test_a_head_a_cell_and_a_token_are_read(run: Run) -> None:
       const token = (q, k, own = heads) => words(m.tokenReading({ ...about, heads: own }, { q, k }));
       return {
         cells: [cell(0, 1), cell(0, 2), cell(0, 2, { causal: true }), cell(0, 2, { hidden: [0, 0, 1] }), cell(1, 2)],
+        reasons: [[0, 2], [1, 0], [0, 0]].map(([q, k]) => {
+          const own = { ...head("one", Array(6).fill(NaN)), reasons: { causal: true, window: [0, 0], padding: [] } };
+          return words(m.cellReading({ ...about, heads: [own] }, { q, k }))[1];
+        }),
         tokens: [token(0, null), token(1, null), token(null, 0), token(null, 2, [heads[0]]),
           token(0, null, [head("none", [NaN, NaN, NaN, 1, 1, 1])])],
         heads: [words(m.headReading(store, [6, 0])), words(m.headReading(store, [6, -1])), words(m.headReading(store,
@@ -230,6 +236,7 @@ def test_a_head_a_cell_and_a_token_are_read(run: Run) -> None:
         ["the0 → c2", "onemasked", "two0.2500"], ["the0 → c2", "onemasked", "two0.2500"],
         ["(empty)1 → c2", "one< 0.0001", "two≈ 0.70"],
     ]  # fmt: skip
+    assert found["reasons"] == ["onemasked: future", "onemasked: outside of the window", "onehidden"]
     assert found["tokens"] == [
         ["the0 looks most at", "a00.5000", "(blank)10.1250", "(blank)10.5000", "a00.2500", "c20.2500"],
         ["(empty)1 looks most at", "(blank)11.0000", "c2< 0.0001", "a00.0000", "c2≈ 0.70", "(blank)1≈ 0.20",

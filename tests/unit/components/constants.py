@@ -24,8 +24,9 @@ from attnviz.links import values
 from attnviz.links.link import KEYS, SHARED_KEYS
 from attnviz.links.pages import PAGES
 from attnviz.links.values import Heads, Integer, Key, Number, OneOf, Switch
+from attnviz.mask_reasons import REASON_SIGNS, REASON_WORDS, REASONS
 from attnviz.measures import summary, thumbnails
-from attnviz.steps import PARTS, attention, picture
+from attnviz.steps import PARTS, picture, weights
 from attnviz.ui.tokens import chips
 
 FILE = SOURCES / "core" / "constants.ts"
@@ -54,7 +55,14 @@ def constants() -> dict[str, tuple[str, Any]]:
             "weights go from the canvas to purple.",
             by_theme(scales),
         ),
-        "HATCH": ("Hatching of cells that are masked: ground and line.", by_theme(lambda one: list(one.hatch))),
+        "HATCH": (
+            "Hatching of cells that are masked, by why they are: ground and line.",
+            by_theme(lambda one: {reason: list(colours) for reason, colours in one.hatch.items()}),
+        ),
+        "MASK_REASONS": (
+            "Why a mask hides a cell, in the order of legends: how its hatching looks, and its name.",
+            {name: {"sign": REASON_SIGNS[name], "words": REASON_WORDS[name]} for name in REASONS},
+        ),
         "PAPER": ("The ground of a page and of an exported picture.", by_theme(lambda one: one.paper)),
         "HEADING": ("Text on it.", by_theme(lambda one: one.heading)),
         "RULE_OPACITY": ("Of a line that is less important.", style.RULE_OPACITY),
@@ -72,7 +80,7 @@ def constants() -> dict[str, tuple[str, Any]]:
             "if the largest is more than this multiple of it.",
             {"middle": colour_limit.MIDDLE, "bleached": colour_limit.BLEACHED},
         ),
-        "FAINT_BELOW": ("Weights that are hardly told from 0 where colours go to 1.", attention.FAINT_BELOW),
+        "FAINT_BELOW": ("Weights that are hardly told from 0 where colours go to 1.", weights.FAINT_BELOW),
         "AXIS_TITLES": ("The names of axes, by their kinds.", style.AXIS_TITLE),
         "ROWS_AND_COLUMNS": ("What is said of matrices of queries and keys.", style.ROWS_AND_COLUMNS),
         "TURN": ("Degrees by which labels of columns are turned that do not fit side by side.", style.TURN),

@@ -255,6 +255,16 @@ def test_facts_are_about_these_numbers() -> None:
     assert "2 heads × 8 numbers = 16 a row" in ATTENTION["concat"].fact(walk)
 
 
+def test_the_masked_step_says_how_many_cells_are_hidden_for_each_reason() -> None:
+    walk = walk_toy(ToyConfig(causal=True, window=2, padding=1))
+    text = "Here 18 of 25 cells are hidden: 10 future, 3 outside of the window, 5 padding."
+    rows = [[k == 0 or k > q or k < q - 1 for k in range(5)] for q in range(5)]
+    assert sum(map(sum, rows)) == 18
+    assert WALK["masked"].fact(walk) == text
+    assert "a sliding window of 2." in str(WALK["masked"].notice(walk))
+    assert WALK["masked"].fact(walk_toy(ToyConfig(window=2))) == "Here 12 of 25 cells are hidden."
+
+
 def test_a_decoder_that_looks_at_the_same_words_of_the_encoder_looks_at_others(tmp_path: Path) -> None:
     """In cross-attention the diagonal is no token's own share, even where both texts are equal."""
     trace = load(str(save("bart", tmp_path))).trace("one", "one")

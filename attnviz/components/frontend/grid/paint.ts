@@ -232,7 +232,7 @@ function thumbPainter({ data, height, width, hidden }: Overview, size: number, t
     (_, byte) => shades[Math.round(Math.sqrt(byte / 255) * (shades.length - 1))],
   );
   const pale = Uint32Array.from(table, (pixel) => mixed(pixel, table[0]));
-  const [ground, line] = HATCH[theme].map(pixel);
+  const [ground, line] = HATCH[theme].future.map(pixel);
   const stripe = STRIPE * density;
   return (n: number, faded: boolean) => {
     const colours = faded ? pale : table;

@@ -2,6 +2,8 @@
 
 import { strongestOf } from "../core/arithmetic.ts";
 import { endText } from "../core/colour_limit.ts";
+import { MASK_REASONS } from "../core/constants.ts";
+import { reasonOf } from "../core/mask_reasons.ts";
 import { result, span, template } from "../core/template.ts";
 import { normMeasure } from "./norm_measures.ts";
 import { certainDigits, filtered } from "./values.ts";
@@ -103,12 +105,17 @@ export function cellReading(
   token: typeof tokenOf = tokenOf,
 ): Child[] {
   const n = q * frame.cols + k;
-  const missing = (frame.causal && k > q) || frame.hidden?.[n] ? "masked" : "hidden";
+  const missing = ({ reasons }: ShownHead) => {
+    const reason = reasons && reasonOf(reasons, q, k);
+    if (reason) return `masked: ${MASK_REASONS[reason].words}`;
+    return (frame.causal && k > q) || frame.hidden?.[n] ? "masked" : "hidden";
+  };
   return [
     template("div", { class: "title" }, token("query", labels.query[q], q), " → ", token("key", labels.key[k], k)),
-    ...heads.map(({ name, colour, at, errors }) =>
-      valueLine({ colour, name, value: at[n], digits: certainDigits(errors[q]), missing }),
-    ),
+    ...heads.map((head) => {
+      const { name, colour, at, errors } = head;
+      return valueLine({ colour, name, value: at[n], digits: certainDigits(errors[q]), missing: missing(head) });
+    }),
   ];
 }
 

@@ -42,6 +42,12 @@ export class Store {
     this.overview = shared ? this.overviewOf(shared) : null;
   }
 
+  /** The frame with what the mask of the head's layer hides; a rollout has those of all layers. */
+  frameOf([layer, head]: HeadId): HeadFrame {
+    const reasons = this.header.mask_reasons?.[this.header.layers.indexOf(layer)];
+    return reasons && head >= 0 ? { ...this.frame, reasons } : this.frame;
+  }
+
   has(head: HeadId) {
     return Boolean(keptArrays(fileOf(this.header, head).digest));
   }

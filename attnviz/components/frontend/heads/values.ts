@@ -3,6 +3,7 @@
 // A weight is received as an integer from 0 to 65535, rint(weight × 65535), so its error is at most half a step.
 
 import { FAINT_BELOW, WEIGHT_LEVELS } from "../core/constants.ts";
+import { reasonOf } from "../core/mask_reasons.ts";
 
 const STEP = 1 / WEIGHT_LEVELS.full;
 const HALF = WEIGHT_LEVELS.error; // half a step, and what is lost where the product was worked out in single precision
@@ -38,11 +39,11 @@ export function filtered(
   filters: Filters,
   norms: Float32Array | null = null,
 ): ShownValues {
-  const { rows, cols, causal, hidden } = frame;
+  const { rows, cols, causal, hidden, reasons } = frame;
   const { queries, keys } = letThrough(frame.groups, filters);
   const at = new Float32Array(rows * cols).fill(NaN);
   const errors = new Float64Array(rows);
-  const shown = { at, errors, high: 0, seen: 0, short: 0 };
+  const shown = { at, errors, high: 0, seen: 0, short: 0, reasons };
   const longest = norms ? norms.reduce((a, b) => Math.max(a, b), 0) : 1;
   for (let i = 0; i < rows; i += 1) {
     if (!queries[i]) continue;
@@ -57,7 +58,7 @@ export function filtered(
     const factor = STEP / rest;
     errors[i] = error * longest;
     for (let n = first; n < end; n += 1) {
-      if (!keys[n - first] || hidden?.[n]) continue;
+      if (!keys[n - first] || hidden?.[n] || (reasons && reasonOf(reasons, i, n - first))) continue;
       const value = codes[n] * factor * (norms ? norms[n - first] : 1);
       at[n] = value;
       if (value > shown.high) shown.high = value;
@@ -90,7 +91,15 @@ function remainder(codes: Uint16Array, { cols, groups, has_sinks: hasSinks }: He
 /** The mean of several heads as they are shown; a cell that is hidden in one of them is hidden. */
 export function mean(heads: ShownValues[]): ShownValues {
   const [first] = heads;
-  const shown = { at: new Float32Array(first.at.length), errors: first.errors.slice(), high: 0, seen: 0, short: 0 };
+  const isShared = heads.every(({ reasons }) => JSON.stringify(reasons) === JSON.stringify(first.reasons));
+  const shown: ShownValues = {
+    at: new Float32Array(first.at.length),
+    errors: first.errors.slice(),
+    high: 0,
+    seen: 0,
+    short: 0,
+  };
+  if (isShared) shown.reasons = first.reasons;
   for (let n = 0; n < shown.at.length; n += 1) {
     let sum = 0;
     for (const { at } of heads) sum += at[n];

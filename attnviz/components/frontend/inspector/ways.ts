@@ -2,6 +2,7 @@
 
 import { labelsOf } from "../walk/pictures.ts";
 import { Attention } from "../core/attention.ts";
+import { reasonsOf } from "../core/mask_reasons.ts";
 import type { Inspected } from "./inspector.ts";
 import type { HeadMatrices } from "../walk/matrices.ts";
 
@@ -72,10 +73,12 @@ export function inspected(
 }
 
 function attentionOf(matrices: HeadMatrices, way: string | null): Attention {
-  const { scale, scale_label: label, mask: kind, mask_value, mask_fills, cap } = matrices.document.header;
-  const mask = kind === "none" || kind === "causal" || kind === "window" ? kind : "array";
+  const { header } = matrices.document;
+  const { scale, scale_label: label, mask: kind, mask_value, mask_fills, cap } = header;
+  const mask = kind === "none" || kind === "causal" ? kind : "array";
   // Without queries and keys, scores are 0.
   const names = hasOwnWeights({ way }) ? ["query", "key", "value", "mask", "sinks"] : ["value"];
   const filled = { mask_value, mask_fills };
-  return new Attention({ scale, scale_label: label, mask, ...filled, cap, way }, matrices.operands(names));
+  const masking = { mask, mask_reasons: reasonsOf(header), ...filled } as const;
+  return new Attention({ scale, scale_label: label, ...masking, cap, way }, matrices.operands(names));
 }

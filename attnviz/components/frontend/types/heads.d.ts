@@ -105,6 +105,8 @@ interface ExplorerHeader {
   norms: boolean;
   /** whether a sink takes part in the softmax of any head, so that rows sum to less than 1 */
   has_sinks?: boolean;
+  /** by layer: why its mask hides cells; null if it hides none, or others */
+  mask_reasons?: (MaskReasons | null)[];
   /** whether one head is chosen in the grid, and the page shows it: no lines, heatmaps and settings */
   only_grid?: boolean;
   /** of each layer's heads, what is said of them in place of their labels */
@@ -118,6 +120,8 @@ interface HeadFrame extends CellCount {
   hidden: Numbers | null;
   groups: { query: number[]; key: number[] };
   has_sinks?: boolean;
+  /** why the mask of a head's layer hides cells, where that is known */
+  reasons?: MaskReasons | null;
 }
 interface Filters {
   special: string;
@@ -130,6 +134,8 @@ interface ShownValues {
   high: number;
   seen: number;
   short: number;
+  /** why the head's mask hides cells, where that is known */
+  reasons?: MaskReasons | null;
 }
 interface ShownHead extends ShownValues {
   head: HeadId | null;

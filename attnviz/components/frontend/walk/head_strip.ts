@@ -112,7 +112,7 @@ function paint(
   const context = contextOf(canvas);
   const image = context.createImageData(side, side);
   const [paper, ink] = SCALES[shade].weights.map(channels);
-  const hatch = HATCH[shade].map(channels);
+  const hatch = HATCH[shade].future.map(channels);
   for (let y = 0; y < side; y += 1) {
     const row = Math.floor((y * height) / side) * width;
     for (let x = 0; x < side; x += 1) {
