@@ -59,6 +59,7 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     toy.add_argument("--positions", help="none, sinusoidal, lab, random or rotary")
     toy.add_argument("--qkv", help="linear, identity or positions")
     toy.add_argument("--heads", help="number of heads, 1 to 8")
+    toy.add_argument("--kv-heads", help="how many heads of keys and values they share, 1 to 8 (default: as many)")
     toy.add_argument("--head-size", help="width of a head, 2 to 64")
     toy.add_argument("--scale", help="sqrt_d, sqrt_c, off or a number")
     toy.add_argument("--model-width", help="numbers of a token, 8 to 512")

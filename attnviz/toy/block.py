@@ -43,9 +43,11 @@ def draw_projection(name: str, config: ToyConfig, n: int) -> Projection:
 
     Linear weights are normal with variance 1/C, so the projection preserves the variance of X, unless the settings set
     their standard deviation. Position-mixing weights have variance 1/16 for any length, so a longer text does not
-    change them; only these depend on n. Biases are normal with variance 1/C.
+    change them; only these depend on n. Biases are normal with variance 1/C. Heads that share keys and values have
+    those of the first of them.
     """
-    seed, heads = config.seed, range(config.head_count)
+    repeats = 1 if name == "query" else config.shared_by
+    seed, heads = config.seed, range(0, config.head_count, repeats)
     weight = bias = None
     if config.qkv == "linear":
         width, size = config.width, config.head_size
@@ -58,7 +60,9 @@ def draw_projection(name: str, config: ToyConfig, n: int) -> Projection:
     elif config.qkv == "positions":
         mixes = [draw(seed, f"U_{name}", h, MAX_TOKENS, MAX_TOKENS)[:n, :n] for h in heads]
         weight = torch.stack(mixes) / 4  # (H, T, T)
-    return Projection(config.qkv, weight, bias)
+    if repeats > 1:
+        weight, bias = (None if each is None else each.repeat_interleave(repeats, dim=0) for each in (weight, bias))
+    return Projection(config.qkv, weight, bias, repeats)
 
 
 def draw_output(config: ToyConfig) -> LinearMap:
@@ -187,7 +191,8 @@ class Toy(ShortRepr):
         biases = int(self.config.bias)
         parameters = {}
         if self.config.qkv == "linear":
-            parameters["projections"] = 3 * heads * (model_width + biases) * width
+            maps = heads + 2 * heads // self.config.shared_by  # to queries, keys and values
+            parameters["projections"] = maps * (model_width + biases) * width
         if self.config.projection:
             parameters["output"] = (heads * width + biases) * model_width
         more_steps = {"rotated": self.config.positions == "rotary", "capped": self.config.cap is not None}

@@ -85,13 +85,13 @@ cos, sin = angle.cos(), angle.sin()\
 MAPS = {
     "identity": "query = key = value = x[None]  # nothing is learned: (1, T, C)",
     "linear": """\
-def project(name):
-    W = torch.stack([{weights}[:C, :D] for h in range(H)])  # (H, C, D)
+def project(name{parameter}):
+    W = torch.stack([{weights}[:C, :D] for h in {heads}])  # ({count}, C, D)
     W = {scaled}
-    return x @ W{bias}  # (T, C) @ (H, C, D) -> (H, T, D)
+    return x @ W{bias}  # (T, C) @ ({count}, C, D) -> ({count}, T, D)
 
 
-query, key, value = project("query"), project("key"), project("value")""",
+query, key, value = project("query"), project("key"{argument}), project("value"{argument}){repeated}""",
     "positions": f"""\
 def project(name):
     U = torch.stack([draw(f"U_{{name}}", h, {MAX_TOKENS}, {MAX_TOKENS})[:T, :T] for h in range(H)]) / 4  # (H, T, T)
@@ -107,7 +107,14 @@ torch.cat((
         draw(f"W_{{name}}, taller", h, {MAX_MODEL_WIDTH - MAX_WIDTH}, {MAX_HEAD_SIZE}),
     ))"""
 BIAS = f"""\
- + torch.stack([draw(f"b_{{name}}", h, 1, {MAX_HEAD_SIZE})[:, :D] for h in range(H)]) / math.sqrt(C)"""
+ + torch.stack([draw(f"b_{{name}}", h, 1, {MAX_HEAD_SIZE})[:, :D] for h in {{heads}}]) / math.sqrt(C)"""
+OWN_KEYS = {"parameter": "", "heads": "range(H)", "count": "H", "argument": "", "repeated": ""}
+SHARED_KEYS = {
+    "parameter": ", each=1", "heads": "range(0, H, each)", "count": "H / each", "argument": ", {each}",
+    "repeated": "\n# {each} heads after one another share a head of keys and values\n"
+    "key, value = (shared.repeat_interleave({each}, dim=0) for shared in (key, value))  # (H, T, D)",
+}  # fmt: skip
+"""The values of the names in the linear `MAPS`, by whether heads share keys and values"""
 SCALES = {"sqrt_d": "1 / math.sqrt(D)", "sqrt_c": "1 / math.sqrt(C)", "off": "1.0"}
 OUTPUT = f'W_O = torch.cat([draw_wide("W_output", h, {MAX_WIDTH})[:D] for h in range(H)]) / math.sqrt(C)  # (H·D, C)'
 TALL_OUTPUT = f"""\
@@ -171,7 +178,10 @@ def _maps(config: ToyConfig) -> str:
     if any(is_set) and not all(is_set):
         scaled = f"W * STD[name] if name in STD else {scaled}"
     weights = TALL_WEIGHTS if config.width > MAX_WIDTH else WEIGHTS
-    return _filled(MAPS[config.qkv], {"weights": weights, "scaled": scaled, "bias": BIAS if config.bias else ""})
+    maps = _filled(MAPS[config.qkv], {"weights": weights, "scaled": scaled, "bias": BIAS if config.bias else ""})
+    each = str(config.shared_by)
+    shared = {name: _filled(text, {"each": each}) for name, text in SHARED_KEYS.items()}
+    return _filled(maps, OWN_KEYS if config.shared_by == 1 else shared)
 
 
 def _mask(config: ToyConfig) -> str:

@@ -76,7 +76,8 @@ def test_options_override_a_link() -> None:
 
 def test_each_setting_of_the_toy_has_its_option() -> None:
     wanted = {
-        "tokenizer": "char", "positions": "lab", "qkv": "linear", "heads": "3", "head_size": "12", "scale": "off",
+        "tokenizer": "char", "positions": "lab", "qkv": "linear", "heads": "4", "kv_heads": "2", "head_size": "12",
+        "scale": "off",
         "model_width": "24", "embedding": "uniform", "std_q": "0.5", "std_k": "0.25", "std_v": "2", "mask": "causal",
         "padding": "2", "mask_value": "-1e10", "charset": "text", "cap": "1.5", "sink": "-0.5",
         "window": "3", "projection": "0", "projection_bias": "1", "seed": "7",

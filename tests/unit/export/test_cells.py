@@ -88,11 +88,13 @@ def test_the_code_computes_what_torch_computes_under_every_mask(
      ToyConfig(cap=1.5, padding=1, mask_value="-1e10"),
      ToyConfig(positions="rotary", cap=1.5, sink=0.5, window=3, causal=True),
      ToyConfig(positions="rotary", cap=1.5, bias=True), ToyConfig(cap=0.1, scale="1000"),
-     ToyConfig(cap=0.1, scale="1000", sink=0.5, causal=True)],
+     ToyConfig(cap=0.1, scale="1000", sink=0.5, causal=True), ToyConfig(heads=4, kv_heads=2),
+     ToyConfig(heads=3, kv_heads=1, bias=True, width=200, std_q=0.5, positions="rotary"),
+     ToyConfig(heads=4, kv_heads=2, qkv="identity")],
 )  # fmt: skip
 def test_the_code_of_the_toy_draws_its_weights_and_names_nothing_that_it_does_not_use(config: ToyConfig) -> None:
     tokens = WordTokenizer().tokenize("the cat sat on the mat")
-    walk = trace_toy(tokens, config).walk(0, 0)
+    walk = trace_toy(tokens, config).walk(0, config.head_count - 1)
     inputs = (*toy_inputs(tokens.ids, config), *rotated_cells(walk))
     text = script(cells(walk, inputs, place="a test", needs="torch"))
     namespace: dict[str, Any] = {}

@@ -90,6 +90,7 @@ DEFAULTS: dict[str, Any] = {
     "positions": "sinusoidal",
     "qkv": "linear",
     "heads": 2,
+    "kv_heads": None,
     "head_size": 8,
     "scale": "sqrt_d",
     "mask": "none",
