@@ -120,8 +120,8 @@ def write_header(header: Header) -> str:
     written = _fields(header)
     if header.key == header.query:
         written["key"] = None
-    for name in ("cap", "mask_reasons"):
-        if written[name] is None:
+    for name, usual in (("cap", None), ("mask_reasons", None), ("shared_by", 1)):
+        if written[name] == usual:
             del written[name]
     written["steps"] = [
         {**_fields(step), **{name: said_to_json(getattr(step, name)) for name in SAID}} for step in header.steps

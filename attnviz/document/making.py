@@ -113,6 +113,7 @@ def _header(
         mask_fills=layer.mask.fills,
         guesses=walk.guess(),
         cap=layer.cap,
+        shared_by=layer.shared_by,
         mask_reasons=None if layer.mask.kind == "causal" else layer.mask_reasons,
         steps=steps,
         references=references,

@@ -177,6 +177,8 @@ class Header:
     """Whether it fills cells of `scaled`, or of `scores`, so that the scale multiplies it"""
     cap: float | None = None
     """The soft cap of the scaled scores; None if there is none. A file without it has none"""
+    shared_by: int = 1
+    """How many heads after one another share a head of keys and values. In a file without it, each has its own"""
     mask_reasons: MaskReasons | None = None
     """Why the mask hides its cells; None if that is not known, or if `mask` says it. A file without it has none"""
     version: int = VERSION

@@ -85,7 +85,8 @@ def attention_function(
     cap, of_heads, sinks = (others.get(name) for name in USED)
     if of_heads is not None:
         sinks = of_heads.detach().reshape(-1, 1, 1)  # a weight of the model's
-    steps = recorded_attention(module, query, key, value, mask=attention_mask, scale=scaling, cap=cap, sinks=sinks)
+    of_scores: dict[str, Any] = {"mask": attention_mask, "scale": scaling, "cap": cap, "sinks": sinks}
+    steps = recorded_attention(module, query, key, value, **of_scores, window=others.get("sliding_window"))
     return steps.head_outputs.transpose(1, 2).contiguous(), steps.weights
 
 

@@ -111,6 +111,7 @@ class SeededAttention(nn.Module):
         self.scale = config.scale_factor
         self.mask = mask_of(config, n)
         self.cap = config.cap
+        self.window = None if config.window is None else config.reach[0] + 1
         self.sinks = None if config.sink is None else torch.full((config.head_count, 1, 1), config.sink)
         watch_inputs(self)
 
@@ -128,7 +129,7 @@ class SeededAttention(nn.Module):
         if self.rotation is not None:
             query, key = self.rotation.apply(query), self.rotation.apply(key)
         of_scores: dict[str, Any] = {"mask": self.mask, "scale": self.scale, "cap": self.cap, "sinks": self.sinks}
-        concat = recorded_attention(self, query, key, value, **of_scores).concat
+        concat = recorded_attention(self, query, key, value, **of_scores, window=self.window).concat
         return concat if self.output is None else self.output.apply(concat)
 
     def weights(self) -> tuple[Tensor, ...]:
@@ -205,6 +206,7 @@ class Toy(ShortRepr):
             unavailable={"attention_residual": ATTENTION_ALONE, "logits": NO_HEAD},
             steps_in={name: {self.config.kind: (0,)} for name, has_step in more_steps.items() if has_step},
             has_sinks=self.config.sink is not None,
+            windows={} if self.config.window is None else {self.config.kind: (self.config.reach[0] + 1,)},
         )
 
     def read(self, text: str, pair: str | None = None) -> tuple[Tokens, None]:

@@ -120,6 +120,8 @@ class LayerTrace(ShortRepr):
     """The soft cap of the scaled scores; None if there is none"""
     sinks: Tensor | None = None
     """(H, 1, 1), or (H, Tq, 1) if they depend on the query: the score of each head's sink; None if there is none"""
+    window: int | None = None
+    """How many keys the window has on each side that it reaches to, the query's own among them, if the model says so"""
 
     def _summary(self) -> Iterator[str]:
         _, queries, width = self.query.shape

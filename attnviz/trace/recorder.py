@@ -61,12 +61,14 @@ class Call(ShortRepr):
     """The soft cap of the scaled scores, if there is one"""
     sinks: Tensor | None = None
     """(H, 1, 1) or (H, Tq, 1): the scores of the heads' sinks, if there are some"""
+    window: int | None = None
+    """How many keys a window has on each side that it reaches to, the query's own among them, if the model says so"""
 
     def traced(self, mask: Mask, **of_model: Any) -> LayerTrace:
         """Return the attention of this call; `of_model` are those fields of `LayerTrace` that its model determines."""
         inputs = self.query_input, self.key_input
         operands = self.query, self.key, self.value, self.scale, mask
-        return LayerTrace(*operands, *inputs, cap=self.cap, sinks=self.sinks, **of_model)
+        return LayerTrace(*operands, *inputs, cap=self.cap, sinks=self.sinks, window=self.window, **of_model)
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -93,7 +95,7 @@ class Recorder:
     tables: Tables | None = None
     """The tables of rotary positions of that module, if `watch_tables` watches it"""
 
-    def take(self, module: nn.Module, steps: AttentionSteps) -> None:
+    def take(self, module: nn.Module, steps: AttentionSteps, window: int | None = None) -> None:
         """Store the operands of an attention call; of a batch, (B, H, T, D), only the first text's."""
         query, key, value, cells, sinks = steps.query, steps.key, steps.value, steps.mask, steps.sinks
         if query.ndim > 3:
@@ -102,7 +104,7 @@ class Recorder:
             sinks = sinks[0] if sinks is not None and sinks.ndim > 3 else sinks
         self.modules.append(module)
         inputs = *self.inputs, self.block_input, self.tables
-        self.calls.append(Call(query, key, value, cells, steps.scale, *inputs, steps.cap, sinks))
+        self.calls.append(Call(query, key, value, cells, steps.scale, *inputs, steps.cap, sinks, window))
         self.inputs, self.block_input, self.tables = (None, None), None, None
 
 
@@ -116,7 +118,8 @@ class _Weights:
     def __init__(self, calls: int) -> None:
         self.calls, self.weights = calls, list[Tensor]()
 
-    def take(self, _: nn.Module, steps: AttentionSteps) -> None:
+    def take(self, _: nn.Module, steps: AttentionSteps, window: int | None = None) -> None:
+        del window
         self.weights.append(steps.weights)
         if len(self.weights) == self.calls:
             raise _AllRecorded
@@ -165,24 +168,22 @@ def _recorded_by(recorder: R) -> Iterator[R]:
 
 
 def recorded_attention(
-    module: nn.Module,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    *,
-    mask: Tensor | Mask | None = None,
-    scale: float | None = None,
-    cap: float | None = None,
-    sinks: Tensor | None = None,
+    module: nn.Module, query: Tensor, key: Tensor, value: Tensor, *, window: int | None = None, **of_scores: Any
 ) -> AttentionSteps:
     """Run `attend` for an attention module, and record the call if a recording is active.
 
     The returned steps have the replacements of `attnviz.trace.recorder.replaced`; the recorded call does not.
+
+    Args:
+        module: the attention module.
+        query: as `attend` takes it, like `key` and `value`.
+        window: `Call.window`.
+        of_scores: the options of `attend`, such as `mask` and `scale`.
     """
-    steps = attend(query, key, value, mask=mask, scale=scale, cap=cap, sinks=sinks)
+    steps = attend(query, key, value, **of_scores)
     recorder = _recorder.get()
     if recorder is not None:
-        recorder.take(module, steps)
+        recorder.take(module, steps, window)
     return with_replaced(module, steps)
 
 

@@ -258,6 +258,54 @@ def test_a_head_a_cell_and_a_token_are_read(run: Run) -> None:
     assert found["waits"] == [[f"{coming} are on their way."], [f"{coming} have not come. ", "Ask again"]]
 
 
+def test_layers_with_a_window_and_heads_that_share_keys_are_marked(run: Run) -> None:
+    body = """
+      const [local, all] = [["window of 4", "global", "window of 8"], ["window of 4", "window of 4"]];
+      const named = { ...store, header: { ...store.header, layer_marks: ["global", "window of 4"] } };
+      return {
+        marks: [{}, { shared_by: [2, 2, 2], layer_marks: local }, { shared_by: [2, 1] }].map(m.gridMarks),
+        notes: [[], local, all, all.slice(1)].map((layer_marks) => m.windowsNote({ layer_marks })),
+        sentence: m.headSentence(named, [6, 0]), heads: words(m.headReading(named, [4, 1])),
+      };
+    """
+    found = run("heads/reading.ts", READ + body)
+    assert found["marks"] == [{"sharedBy": 1}, {"sharedBy": 2, "local": [True, False, True]}, {"sharedBy": 1}]
+    assert found["notes"] == [
+        "", "Layers with a bar have a window of 4 or 8 keys; the others are global. ",
+        "All layers have a window of 4 keys. ", "The layer has a window of 4 keys. ",
+    ]  # fmt: skip
+    assert found["sentence"].startswith("layer 6 head 0; window of 4; ")
+    assert found["heads"][:2] == ["layer 4 · head 1", "global"]
+
+
+def test_the_grid_has_a_bracket_for_each_group_and_a_bar_for_each_layer_with_a_window(run: Run) -> None:
+    body = """
+      const { Pen } = await import("/frontend/pen/pen.ts");
+      const { INK } = await import("/frontend/core/colours.ts");
+      const looks = { layers: [0, 1, 2], heads: 4, order: null, faded: null, overview: null, theme: "light",
+        density: 1, font: "sans-serif" };
+      const layout = m.layOut({ layers: 3, heads: 4, width: 300, most: 400, ranked: false });
+      const boxes = (more) => {
+        const pen = new Pen();
+        m.paintGrid({ style: {}, getContext: () => pen }, { layout, ...looks, ...more });
+        return pen.marks.filter(({ path, fill }) => path && fill).map(({ path, fill }) => [fill, ...path[0].slice(1)]);
+      };
+      return { none: boxes({}), both: boxes({ sharedBy: 2, local: [true, false, true] }), layout,
+        key: INK.light.key.toLowerCase(),
+        ranked: boxes({ sharedBy: 2, order: Int32Array.from([...Array(12).keys()]) }) };
+    """
+    found = run("grid/paint.ts", body)
+    layout, key = found["layout"], found["key"]
+    assert found["none"] == found["ranked"] == []
+    left, top, pitch, side = layout["left"], layout["top"], layout["pitch"], layout["side"]
+    bars = [box[1:] for box in found["both"] if box[0] == key and box[3] > 1]
+    assert [(x, width) for x, _, width, _ in bars] == [
+        (left, pitch["x"] + side), (left + 2 * pitch["x"], pitch["x"] + side),
+    ]  # fmt: skip
+    local = [box[1:] for box in found["both"] if box[0] != key]
+    assert [(y, height) for _, y, _, height in local] == [(top, side), (top + 2 * pitch["y"], side)]
+
+
 def test_a_token_looks_at_three_at_most_though_more_have_weight(run: Run) -> None:
     body = """
       const wide = { rows: 1, cols: 5, causal: false, hidden: null, groups: { query: [1], key: [1, 1, 1, 1, 1] } };

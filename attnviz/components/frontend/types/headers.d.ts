@@ -36,6 +36,10 @@ interface Offered {
   /** their numbers; none if there is no choice */
   layers: number[];
   heads: number[];
+  /** by layer: how wide the window of a local one is, or that it is global */
+  layerMarks?: Record<string, string>;
+  /** how many heads after one another share a head of keys and values, where they do */
+  sharedBy?: number;
   layerLabel: string;
   /** what stands there instead of the heads, else "" */
   place: string;

@@ -105,6 +105,10 @@ interface ExplorerHeader {
   norms: boolean;
   /** whether a sink takes part in the softmax of any head, so that rows sum to less than 1 */
   has_sinks?: boolean;
+  /** by layer: how wide the window of a local one is, or that it is global; empty where no layer has a window */
+  layer_marks?: string[];
+  /** by layer: how many heads after one another share a head of keys and values */
+  shared_by?: number[];
   /** by layer: why its mask hides cells; null if it hides none, or others */
   mask_reasons?: (MaskReasons | null)[];
   /** whether one head is chosen in the grid, and the page shows it: no lines, heatmaps and settings */
