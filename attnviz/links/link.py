@@ -153,6 +153,7 @@ KEYS: dict[str, Key] = {
         "the width of the toy's window: with `mask=causal` the last keys, else half as many on both sides; without it, "
         "none",
     ),
+    "qk_norm": Key(False, Switch(), "whether the toy's queries and keys are normalised"),
     "model_width": Key(WIDTH, Integer(MIN_WIDTH, MAX_MODEL_WIDTH), "the width C of the toy"),
     "embedding": Key(
         "normal",

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from attnviz.attention import Mask, MaskKind, apply_mask, causal_mask
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
-from attnviz.toy.config import MAX_AVERAGED, MAX_HEAD_SIZE, MAX_TOKENS, ToyConfig
+from attnviz.toy.config import MAX_AVERAGED, MAX_HEAD_SIZE, MAX_TOKENS, NORM_EPS, ToyConfig
 from attnviz.toy.weights import (
     Ids,
     draw,
@@ -30,7 +30,8 @@ from attnviz.toy.weights import (
     rotary_positions,
     sum_of,
 )
-from attnviz.trace.layer import Block, LayerTrace, LinearMap, Projection
+from attnviz.trace.head_norm import HeadNorm
+from attnviz.trace.layer import Block, LayerTrace, LinearMap, Operand, Projection
 from attnviz.trace.matrices import AVERAGES, QKV
 from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import recorded_attention, recording, watch_inputs
@@ -108,6 +109,8 @@ class SeededAttention(nn.Module):
         self.output = draw_output(config) if config.projection else None
         self.shape = n, config.width
         self.rotation = rotary_positions(n, config.width_per_head) if config.positions == "rotary" else None
+        norm = HeadNorm("rms", torch.ones(config.head_count, config.width_per_head), None, NORM_EPS)
+        self.norms: dict[Operand, HeadNorm] = {"query": norm, "key": norm} if config.qk_norm else {}
         self.scale = config.scale_factor
         self.mask = mask_of(config, n)
         self.cap = config.cap
@@ -126,6 +129,8 @@ class SeededAttention(nn.Module):
             n, width = self.shape
             raise ValueError(f"x {tuple(x.shape)} is neither ({n}, {width}) nor (B, {n}, {width})")
         query, key, value = (self.projections[name].apply(x) for name in QKV)
+        if self.norms:
+            query, key = self.norms["query"].apply(query), self.norms["key"].apply(key)
         if self.rotation is not None:
             query, key = self.rotation.apply(query), self.rotation.apply(key)
         of_scores: dict[str, Any] = {"mask": self.mask, "scale": self.scale, "cap": self.cap, "sinks": self.sinks}
@@ -196,7 +201,10 @@ class Toy(ShortRepr):
             parameters["projections"] = maps * (model_width + biases) * width
         if self.config.projection:
             parameters["output"] = (heads * width + biases) * model_width
-        more_steps = {"rotated": self.config.positions == "rotary", "capped": self.config.cap is not None}
+        config = self.config
+        more_steps = {
+            "normed": config.qk_norm, "rotated": config.positions == "rotary", "capped": config.cap is not None
+        }  # fmt: skip
         return Description(
             name=self.name,
             layers={self.config.kind: (1, heads)},
@@ -248,6 +256,7 @@ def trace_toy(tokens: Tokens, config: ToyConfig) -> Trace:
         projections=attention.projections,
         output_projection=attention.output,
         rotation=attention.rotation,
+        norms=attention.norms,
     )
     blocks: dict[Kind, tuple[Block, ...]] = {config.kind: (Block(layer, unavailable_reason=ATTENTION_ALONE),)}
     weights = attention.weights()

@@ -19,6 +19,8 @@ MIN_CAP, MAX_CAP = 0.1, 1000
 """The limits of the soft cap"""
 MAX_SINK = 100
 """The largest magnitude of the sink's score"""
+NORM_EPS = 1e-6
+"""What the norms of queries and keys add to the mean of the squares"""
 MAX_HEADS, MAX_HEAD_SIZE, MAX_TOKENS = 8, 64, 512
 MAX_AVERAGED = 64
 """The most tokens whose embeddings are averaged in a Python loop, which is slow."""
@@ -70,6 +72,8 @@ class ToyConfig:
     kv_heads: int | None = None
     """G: the number of heads of keys and values, which divides `heads`: several heads of queries share each, as in
     grouped-query attention (Ainslie et al. 2023); None: each head has its own. Only linear projections share"""
+    qk_norm: bool = False
+    """Whether an RMSNorm whose γ is 1 follows the projections to queries and keys, as in Qwen3, where γ is learned"""
 
     @classmethod
     def of(cls, get: Callable[[str], Any]) -> ToyConfig:
@@ -82,7 +86,7 @@ class ToyConfig:
         """
         names = (
             "heads", "head_size", "qkv", "std_q", "std_k", "std_v", "embedding", "positions", "scale", "padding",
-            "mask_value", "cap", "sink", "window", "projection", "seed",
+            "mask_value", "cap", "sink", "window", "qk_norm", "projection", "seed",
         )  # fmt: skip
         causal, width, bias = get("mask") == "causal", get("model_width"), get("projection_bias")
         shared = get("kv_heads") and fitting_heads(get("kv_heads"), get("heads"))

@@ -66,6 +66,8 @@ SINK_HELP = """As in gpt-oss: one more column of the softmax, with this score fo
 gives nothing. There each head learns its own; here all heads have this one."""
 WINDOW_HELP = """With the causal mask a query sees only the last keys, as many as this, itself among them (Mistral);
 without it, half as many on both sides of itself (ModernBERT)."""
+QK_NORM_HELP = """As in Qwen3: after the projection, each query and each key is divided by the root of the mean of its
+squares, so that no score is large by length alone. There a learned γ multiplies each dimension; here γ is 1."""
 KV_HEADS_HELP = """Several heads of queries share a head of keys and values: grouped-query attention, or multi-query
 attention if there is only 1. What a model keeps of each token becomes smaller."""
 PADDING_HELP = "No query looks at them. With a causal mask their own rows see no key."
@@ -152,7 +154,11 @@ def _more() -> None:
                     name, st.number_input, label, 0.0, float(MAX_STD), value=None, step=0.1, format="%g",
                     placeholder="1/√C", help=STD_HELP,
                 )  # fmt: skip
-    state.bound("projection_bias", st.toggle, "Biases of the projections")
+    left, right = st.columns(2)
+    with left:
+        state.bound("projection_bias", st.toggle, "Biases of the projections")
+    with right:
+        state.bound("qk_norm", st.toggle, "Norms of Q and K", help=QK_NORM_HELP)
     places = st.columns(3)
     with places[0]:
         state.bound(

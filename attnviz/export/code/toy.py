@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from attnviz.export.code.cells import Cell, literals, section
-from attnviz.toy.config import MAX_HEAD_SIZE, MAX_MODEL_WIDTH, MAX_TOKENS, MAX_WIDTH, WIDTH, Embedding, ToyConfig
+from attnviz.toy.config import (
+    MAX_HEAD_SIZE,
+    MAX_MODEL_WIDTH,
+    MAX_TOKENS,
+    MAX_WIDTH,
+    NORM_EPS,
+    WIDTH,
+    Embedding,
+    ToyConfig,
+)
 from attnviz.toy.weights import QUANTITY
 
 SEEDED = """\
@@ -82,6 +91,15 @@ angle = torch.arange({})[:, None] / 10000 ** (torch.arange(0, R, 2) / R)  # (T, 
 cos, sin = angle.cos(), angle.sin()\
 """
 """The code of the tables of rotary positions, with a gap for the number of positions"""
+NORMS = f"""\
+def rms_norm(x):
+    return x / torch.sqrt((x ** 2).mean(-1, keepdim=True) + {NORM_EPS!r})  # γ is 1: nothing is learned
+
+
+normed_query, normed_key = rms_norm(query), rms_norm(key)
+show("normed_query", normed_query[HEAD])
+show("normed_key", normed_key[HEAD])\
+"""
 MAPS = {
     "identity": "query = key = value = x[None]  # nothing is learned: (1, T, C)",
     "linear": """\
@@ -152,6 +170,7 @@ def toy_inputs(ids: Sequence[int], config: ToyConfig) -> tuple[Cell, ...]:
         *section("The weights, drawn from the seed", f"{settings}{_stds(config)}\n\n\n{SEEDED}\n\n\n{draw}"),
         *section("embeddings: a row of numbers for each token", "\n".join(embed)),
         *section("query, key, value", "\n".join(inputs)),
+        *(section("normed: queries and keys all have the same size", NORMS) if config.qk_norm else ()),
         *(section("The angles of each position", TURNS.format("T")) if config.positions == "rotary" else ()),
     )
 

@@ -80,7 +80,7 @@ def test_each_setting_of_the_toy_has_its_option() -> None:
         "scale": "off",
         "model_width": "24", "embedding": "uniform", "std_q": "0.5", "std_k": "0.25", "std_v": "2", "mask": "causal",
         "padding": "2", "mask_value": "-1e10", "charset": "text", "cap": "1.5", "sink": "-0.5",
-        "window": "3", "projection": "0", "projection_bias": "1", "seed": "7",
+        "window": "3", "qk_norm": "1", "projection": "0", "projection_bias": "1", "seed": "7",
     }  # fmt: skip
     options = [f"--{name.replace('_', '-')}={value}" for name, value in wanted.items()]
     (view,), *_ = asked("a", "--source", "toy", *options)

@@ -90,7 +90,8 @@ def test_the_code_computes_what_torch_computes_under_every_mask(
      ToyConfig(positions="rotary", cap=1.5, bias=True), ToyConfig(cap=0.1, scale="1000"),
      ToyConfig(cap=0.1, scale="1000", sink=0.5, causal=True), ToyConfig(heads=4, kv_heads=2),
      ToyConfig(heads=3, kv_heads=1, bias=True, width=200, std_q=0.5, positions="rotary"),
-     ToyConfig(heads=4, kv_heads=2, qkv="identity")],
+     ToyConfig(heads=4, kv_heads=2, qkv="identity"), ToyConfig(qk_norm=True, bias=True),
+     ToyConfig(qk_norm=True, positions="rotary", heads=4, kv_heads=2), ToyConfig(qk_norm=True, qkv="positions")],
 )  # fmt: skip
 def test_the_code_of_the_toy_draws_its_weights_and_names_nothing_that_it_does_not_use(config: ToyConfig) -> None:
     tokens = WordTokenizer().tokenize("the cat sat on the mat")

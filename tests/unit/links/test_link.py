@@ -53,6 +53,7 @@ GOOD = [
     ("std_v", "10", 10.0),
     ("std_q", "0.12345678", 0.123457),
     ("projection_bias", "1", True),
+    ("qk_norm", "1", True),
     ("projection", "0", False),
     ("positions", "lab", "lab"),
     ("architecture", "both", "both"),
@@ -198,7 +199,7 @@ LONGEST = {
 CHOICES = ["source", "kind", "way", "step", "tokenizer", "charset", "positions", "qkv", "mask", "projection", "stretch"]
 CHOICES += ["architecture", "norm", "activation", "bias", "part"]
 CHOICES += ["compare", "quantity", "b_source", "b_kind", "b_mask"]
-CHOICES += ["embedding", "mask_value", "projection_bias", "recompute"]
+CHOICES += ["embedding", "mask_value", "projection_bias", "qk_norm", "recompute"]
 CHOICES += ["drawing", "focus", "predict", "lecture"]
 CHOICES += ["rollout", "show", "direction", "special", "between", "values", "mean", "sort", "more", "check", "over_all"]
 CHOICES += ["mistake", "answer", "decay", "optimiser", "train_part", "run"]

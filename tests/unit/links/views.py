@@ -99,6 +99,7 @@ DEFAULTS: dict[str, Any] = {
     "cap": None,
     "sink": None,
     "window": None,
+    "qk_norm": False,
     "model_width": 16,
     "embedding": "normal",
     **dict.fromkeys(("std_q", "std_k", "std_v")),

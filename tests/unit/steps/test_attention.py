@@ -27,7 +27,7 @@ from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import walk_to_attention
 from attnviz.toy.config import ToyConfig, TransformerConfig
 from attnviz.toy.transformer import trace_transformer
-from attnviz.trace.matrices import find_matrix, matrix
+from attnviz.trace.matrices import find_matrix, matrix, operand
 from attnviz.trace.walk import Walk
 from tests.loaded import built_in_model
 from tests.toy import run_block
@@ -56,6 +56,8 @@ CONFIGS = {
     "soft cap, -1e10": ToyConfig(cap=1.5, causal=True, mask_value="-1e10"),
     "soft cap, -1e10 before scaling": ToyConfig(cap=1.5, causal=True, padding=2, mask_value="-1e10_before"),
     "sink": ToyConfig(sink=0.5),
+    "norms, turned": ToyConfig(qk_norm=True, positions="rotary"),
+    "norms": ToyConfig(qk_norm=True),
     "window": ToyConfig(window=3),
     "causal window": ToyConfig(window=2, causal=True),
     "causal window, -1e10, padding": ToyConfig(window=2, causal=True, mask_value="-1e10", padding=1),
@@ -76,6 +78,7 @@ def inputs(walk: Walk) -> dict[str, Any]:
         space |= {"token_embeddings": walk.parts[0], "positions": walk.parts[1]}
     if layer.rotation is not None:
         space |= {"cos": layer.rotation.cos, "sin": layer.rotation.sin}
+    space |= {f"gamma_{name}": norm.weight[head] for name, norm in layer.norms.items()}
     space["mask"] = layer.mask.of_heads(head).cells
     space["sinks"] = find_matrix(walk, "sinks")
     for name, projection in (layer.projections or {}).items():
@@ -106,7 +109,7 @@ def check(walk: Walk) -> None:
     for name in ("value", "scores", "scaled", "masked", "weights", "head_outputs"):
         torch.testing.assert_close(space[name], getattr(steps, name), rtol=1e-5, atol=1e-5, msg=lambda m, n=name: n + m)
     for name in ("query", "key"):
-        turned = name if layer.rotation is None else f"rotated_{name}"
+        turned = operand(layer, "query" if name == "query" else "key")
         torch.testing.assert_close(space[turned], getattr(steps, name), rtol=1e-5, atol=1e-5)
         torch.testing.assert_close(space[name], matrix(walk, name), rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(space["concat"], layer.concat())

@@ -513,6 +513,19 @@ def test_heads_that_share_keys_have_those_of_the_first_of_them(kv_heads: int, bi
     torch.testing.assert_close(layer.all_heads().head_outputs, theirs)
 
 
+@pytest.mark.parametrize("config", [ToyConfig(positions="rotary", bias=True), ToyConfig(qkv="identity", heads=3)])
+def test_norms_of_queries_and_keys_are_torchs_rms_norm_before_the_rotation(config: ToyConfig) -> None:
+    plain, layer = (run_block(IDS, each).layer(0) for each in (config, replace(config, qk_norm=True)))
+    size = config.width_per_head
+    for name in ("query", "key"):
+        torch.testing.assert_close(layer.projected(name), plain.projected(name))
+        expected = F.rms_norm(plain.projected(name), (size,), eps=1e-6)
+        torch.testing.assert_close(layer.normed(name), expected)
+        torch.testing.assert_close(getattr(layer, name), layer.turned(expected))
+    assert torch.equal(layer.value, plain.value)
+    assert layer.query.norm(dim=-1).max() == pytest.approx(math.sqrt(size), rel=1e-4)
+
+
 def test_fewer_heads_of_keys_have_fewer_parameters() -> None:
     counts = {
         kv_heads: Toy(ToyConfig(heads=4, kv_heads=kv_heads), WordTokenizer().tokenize).description.parameters
@@ -536,12 +549,12 @@ def test_a_links_settings_are_the_toys() -> None:
         "heads": "3", "head_size": "12", "qkv": "linear", "std_q": "0.5", "std_k": "0.25", "std_v": "2",
         "embedding": "uniform", "positions": "lab", "scale": "sqrt_c", "padding": "1", "mask_value": "-1e10_before",
         "projection": "0", "seed": "7", "mask": "causal", "model_width": "24", "projection_bias": "1", "cap": "2.5",
-        "sink": "-0.5", "window": "4", "kv_heads": "1",
+        "sink": "-0.5", "window": "4", "kv_heads": "1", "qk_norm": "1",
     }  # fmt: skip
     view, notes = read_link({"text": "a b c", **link})
     assert not notes
     config = ToyConfig(24, 3, 12, "linear", 0.5, 0.25, 2.0, "uniform", "lab", "sqrt_c", True, 1, "-1e10_before", False,
-                       True, 7, 2.5, -0.5, 4, 1)  # fmt: skip
+                       True, 7, 2.5, -0.5, 4, 1, True)  # fmt: skip
     assert ToyConfig.of(view.__getitem__) == config
     usual, _ = read_link({"text": "a b c"})
     assert ToyConfig.of(usual.__getitem__) == ToyConfig()
