@@ -30,6 +30,7 @@ from attnviz.document.value import (
     StepText,
     refuse,
 )
+from attnviz.mask_reasons import MaskReasons
 from attnviz.steps.picture import MatrixProduct, MorphSource, Operation, PanelSpec, Picture
 from attnviz.trace.model import RowGuesses
 from attnviz.trace.position_bias import Buckets
@@ -120,8 +121,8 @@ def write_header(header: Header) -> str:
     written = _fields(header)
     if header.key == header.query:
         written["key"] = None
-    for name in ("cap", "buckets"):  # of the few documents that have them
-        if written[name] is None:
+    for name, usual in (("cap", None), ("buckets", None), ("mask_reasons", None), ("shared_by", 1)):
+        if written[name] == usual:  # few documents have them
             del written[name]
     if header.buckets is not None:
         written["buckets"] = _fields(header.buckets)
@@ -192,6 +193,9 @@ def _header(header: dict[str, Any]) -> Header:
     arguments |= {name: _number(values[name]) for name in ("mask_value", "cap") if values.get(name) is not None}
     if values.get("buckets") is not None:
         arguments["buckets"] = _buckets(values["buckets"])
+    if values.get("mask_reasons") is not None:
+        parts = {name: _frozen(part) for name, part in values["mask_reasons"].items()}
+        arguments["mask_reasons"] = MaskReasons(**parts)
     return Header(**arguments)
 
 

@@ -114,6 +114,8 @@ def _header(
         guesses=walk.guess(),
         cap=layer.cap,
         buckets=None if layer.position_bias is None else layer.position_bias.buckets,
+        shared_by=layer.shared_by,
+        mask_reasons=None if layer.mask.kind == "causal" else layer.mask_reasons,
         steps=steps,
         references=references,
         kind="averages" if walk.averages else "walk" if walk.block is None else "block",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from attnviz.steps import Step
+    from attnviz.trace.head_norm import HeadNorm
     from attnviz.trace.layer import LayerTrace, LinearMap, Projection
     from attnviz.trace.walk import Walk
 
@@ -69,11 +70,15 @@ def settings_of(walks: Sequence[Walk]) -> Hashable:
         layer.sinks is None, _position_bias(layer),
         layer.query_input is layer.key_input, _shape(layer.query_input), _shape(layer.key_input),
         None if layer.rotation is None else (layer.rotation.cos.shape, layer.rotation.pairing, layer.rotation.factor),
-        tuple((name, norm.kind, norm.bias is None, norm.eps, norm.is_joint) for name, norm in layer.norms.items()),
+        tuple((name, *_norm(norm)) for name, norm in layer.norms.items()),
         None if maps is None else tuple((name, each.kind, *_map(each)) for name, each in maps.items()),
         None if layer.output_projection is None else _map(layer.output_projection),
         tuple(layer.unavailable.items()),
     )  # fmt: skip
+
+
+def _norm(norm: HeadNorm) -> tuple[Hashable, ...]:
+    return norm.kind, norm.bias is None, norm.eps, norm.is_joint, norm.is_untrained
 
 
 def _map(projection: Projection | LinearMap) -> tuple[Hashable, ...]:
@@ -87,7 +92,7 @@ def _shape(tensor: Tensor | None) -> Hashable:
 def _mask(layer: LayerTrace) -> Hashable:
     mask = layer.mask
     cells = None if mask.cells is None else (mask.cells.dtype, mask.adds, mask.hides_rows)
-    return mask.kind, mask.window, cells, mask.value, mask.fills
+    return mask.kind, mask.window, layer.mask_reasons, cells, mask.value, mask.fills
 
 
 def _position_bias(layer: LayerTrace) -> Hashable:

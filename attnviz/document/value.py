@@ -15,6 +15,7 @@ from attnviz.trace.matrices import AXES, NORM_WEIGHTS, NORMED, QKV, ROTATED
 
 if TYPE_CHECKING:
     from attnviz.attention import Masked, MaskKind
+    from attnviz.mask_reasons import MaskReasons
     from attnviz.steps.picture import Picture
     from attnviz.trace.model import Kind, RowGuesses
     from attnviz.trace.position_bias import Buckets
@@ -191,6 +192,10 @@ class Header:
     """The soft cap of the scaled scores; None if there is none. A file without it has none"""
     buckets: Buckets | None = None
     """Which distances share a number of the position bias; None if it has no buckets. A file without it has none"""
+    shared_by: int = 1
+    """How many heads after one another share a head of keys and values. In a file without it, each has its own"""
+    mask_reasons: MaskReasons | None = None
+    """Why the mask hides its cells; None if that is not known, or if `mask` says it. A file without it has none"""
     version: int = VERSION
     """The version of the format"""
 

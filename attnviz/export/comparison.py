@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from typing import Any
 
@@ -96,13 +96,24 @@ class HeadComparison:
         values = (layer.mask.hidden_value(layer.scale, layer.cap) for layer in layers)
         return " or ".join(dict.fromkeys(map(power_of_ten, values))) or "−∞"
 
+    def _reasons(self) -> dict[str, dict[str, Any]]:
+        """Return why the masks of A and B hide cells, and that of their difference if it is the same for both."""
+        both = self.comparison
+        if both.queries.gaps or both.keys.gaps:
+            return {}
+        known = {side.name: side.head.layer.mask_reasons for side in self.sides}
+        reasons = {name: asdict(why) for name, why in known.items() if why is not None}
+        first, *others = known.values()
+        return {**reasons, "difference": asdict(first)} if first is not None and others == [first] else reasons
+
     def payload(self, *, stretch: bool | None) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
         """Return what the component Compare reads: its header, all but the pin and the focus, and the matrices encoded.
 
         The header has `trace` (an id: equal ids have equal numbers), `panels` (name, title, role, low, high, scale of
         each matrix), `labels` (of the aligned rows, "query", and columns, "key"), `own` (for "a" and "b" and each
         axis, the label at each aligned position or null), `hidden` (what a hatched cell of an aligned token means, or
-        null), `alt` (the text alternative) and `ranges` (of encoded matrices: see `compare.matrices.encode`).
+        null), `mask_reasons` (why cells of a matrix are masked, where that is known), `alt` (the text alternative) and
+        `ranges` (of encoded matrices: see `compare.matrices.encode`).
         """
         masked = WALK[self.comparison.quantity].masked_value and self._hidden()
         encoded = {name: encode(matrix) for name, matrix in self.matrices().items()}
@@ -113,6 +124,7 @@ class HeadComparison:
             "labels": self.labels,
             "own": {side.name: side.own_labels() for side in self.sides},
             "hidden": f"{masked} (masked)" if masked else None,
+            "mask_reasons": self._reasons() if masked else {},
             "alt": describe(self.comparison, self.titles),
             "ranges": {name: ends for name, (_, ends) in encoded.items()},
         }

@@ -256,7 +256,7 @@ def _hatching(place: PlacedPanel, palette: Palette) -> dict[str, Any]:
     """Return hatching behind a matrix, visible in its hidden cells."""
     rows, cols = place.panel.values.shape
     return {
-        "source": hatching(*palette.hatch),
+        "source": hatching(palette.hatch, place.panel.reasons),
         "xref": f"x{place.suffix}",
         "yref": f"y{place.suffix}",
         "x": -0.5,

@@ -53,6 +53,8 @@ class Panel(ShortRepr):
     """Whether to draw a colour bar"""
     numbered: bool = True
     """Whether small matrices show their numbers in the cells"""
+    reasons: npt.NDArray[np.uint8] | None = None
+    """(rows, cols): why hidden cells are hidden, from `MaskReasons.codes`; None if that is not known"""
 
     @property
     def text(self) -> str:

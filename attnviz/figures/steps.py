@@ -87,6 +87,7 @@ def _panel(walk: Walk, spec: PanelSpec, stretch: bool | None) -> Panel:
         title = spec.stretched.format(end_text(limit))
     elif limit is None or isinstance(limit, tuple):
         limit = colour_limit(*(_matrix(walk, name) for name in limit or (spec.name,)))
+    reasons = walk.layer.mask_reasons if spec.name in ("masked", "weights") else None
     return Panel(
         spec.name,
         title,
@@ -99,6 +100,7 @@ def _panel(walk: Walk, spec: PanelSpec, stretch: bool | None) -> Panel:
         None if spec.part_width is None else (spec.part_width, walk.head),
         spec.bar,
         spec.numbered,
+        None if reasons is None else reasons.codes(*values.shape),
     )
 
 

@@ -6,7 +6,7 @@ The browser has the same values: tests/unit/components/constants.py writes them 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from attnviz.formatting import counted, exact, number
 from attnviz.formulas import Role
+from attnviz.mask_reasons import REASONS, Reason
 from attnviz.steps.picture import ROLE
 
 Colours = list[list[float | str]]
@@ -73,15 +74,52 @@ def _axis_text(count: int, noun: str, kind: str) -> str:
     return ": ".join(filter(None, (counted(count, noun), AXIS_TITLE.get(kind))))
 
 
-def hatching(ground: str, line: str) -> str:
-    """Return hatching as an SVG data URL, for cells without a number."""
+SIDE = 240
+"""The side of an image of hatching"""
+_LINES: dict[Reason, str] = {
+    "future": "<path d='M0,0V6' stroke-width='4'/>",
+    "window": "<path d='M0,0H6' stroke-width='4'/>",
+    "padding": "<path d='M0,0V6M0,0H6' stroke-width='3'/>",
+}
+
+
+def hatching(hatch: Mapping[Reason, tuple[str, str]], codes: npt.NDArray[np.uint8] | None = None) -> str:
+    """Return hatching as an SVG data URL, to be stretched behind a matrix.
+
+    Args:
+        hatch: `Palette.hatch`.
+        codes: (rows, columns), of `MaskReasons.codes`; None: all cells are hatched as the future is.
+    """
+    areas: list[tuple[Reason, str]] = [("future", f"0,0h{SIDE}v{SIDE}h-{SIDE}z")]
+    areas += [] if codes is None else [(reason, path) for reason in REASONS[1:] if (path := _area(codes, reason))]
+    patterns = "".join(
+        f"<pattern id='{reason}' width='6' height='6' patternUnits='userSpaceOnUse' patternTransform='rotate(45)'>"
+        f"<rect width='6' height='6' fill='{hatch[reason][0]}'/><g stroke='{hatch[reason][1]}'>{_LINES[reason]}</g>"
+        "</pattern>"
+        for reason, _ in areas
+    )
+    filled = "".join(f"<path d='M{path}' fill='url(#{reason})'/>" for reason, path in areas)
     return "data:image/svg+xml," + quote(
-        "<svg xmlns='http://www.w3.org/2000/svg' width='240' height='240'>"
-        "<defs><pattern id='h' width='6' height='6' patternUnits='userSpaceOnUse' patternTransform='rotate(45)'>"
-        f"<rect width='6' height='6' fill='{ground}'/><rect width='2' height='6' fill='{line}'/></pattern></defs>"
-        "<rect width='240' height='240' fill='url(#h)'/></svg>",
+        f"<svg xmlns='http://www.w3.org/2000/svg' width='{SIDE}' height='{SIDE}'><defs>{patterns}</defs>{filled}</svg>",
         safe="!'()*",
     )
+
+
+def _area(codes: npt.NDArray[np.uint8], reason: Reason) -> str:
+    """Return the SVG path, without its first M, of the cells hidden for a reason."""
+    rows, columns = codes.shape
+    high, wide = SIDE / rows, SIDE / columns
+    return "M".join(
+        f"{start * wide:g},{row * high:g}h{(end - start) * wide:g}v{high:g}h-{(end - start) * wide:g}z"
+        for row, start, end in runs(codes == 1 + REASONS.index(reason))
+    )
+
+
+def runs(cells: npt.NDArray[np.bool_]) -> Iterator[tuple[int, int, int]]:
+    """Yield the row, the first column and the end of each run of True cells of a row, (rows, columns)."""
+    edges = np.diff(np.pad(cells, ((0, 0), (1, 1))).astype(np.int8), axis=1)
+    (rows, starts), (_, ends) = np.nonzero(edges == 1), np.nonzero(edges == -1)
+    yield from zip(rows.tolist(), starts.tolist(), ends.tolist(), strict=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +148,9 @@ class Palette:
     signed: Colours
     """Brown is negative, purple is positive"""
     weights: Colours
-    hatch: tuple[str, str]
-    """Background and lines of hidden cells"""
+    hatch: Mapping[Reason, tuple[str, str]]
+    """Background and lines of hidden cells, by why they are hidden. The backgrounds differ in lightness, the lines in
+    direction: future /, window \\, padding both"""
     text: str
     canvas: str
     paper: str
@@ -134,7 +173,7 @@ LIGHT = Palette(
     Ink("#0068A3", "#A84800", "#007050", "#5E3C99"),
     signed=[[0, "#B35806"], [0.25, "#FDB863"], [0.5, "#FFFFFF"], [0.75, "#B2ABD2"], [1, "#5E3C99"]],
     weights=[[0, "#FFFFFF"], [1, "#5E3C99"]],
-    hatch=("#D4D4DC", "#AFAFBB"),
+    hatch={"future": ("#D4D4DC", "#AFAFBB"), "window": ("#ECECF1", "#B9B9C6"), "padding": ("#B4B4C1", "#8E8E9E")},
     text="#4A4A57",
     canvas="#FFFFFF",
     paper="#FFFFFF",
@@ -146,7 +185,7 @@ DARK = Palette(
     Ink("#6BBCF0", "#FF9B52", "#3CCBA0", "#BDA6EE"),
     signed=[[0, "#FDB863"], [0.25, "#A4610F"], [0.5, "#20202B"], [0.75, "#6F5AA8"], [1, "#CDBBF5"]],
     weights=[[0, "#20202B"], [1, "#BDA6EE"]],
-    hatch=("#3A3A46", "#55555F"),
+    hatch={"future": ("#3A3A46", "#55555F"), "window": ("#2B2B36", "#4B4B57"), "padding": ("#565664", "#757583")},
     text="#C9C9D4",
     canvas="#20202B",
     paper="#14141B",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
@@ -21,7 +21,7 @@ from attnviz.measures.summary import CLOSING_TOKENS, OPENING_TOKENS
 from attnviz.measures.survey import Survey, rolled_out, survey, survey_name, weights_by_chunk
 from attnviz.measures.thumbnails import FULL
 from attnviz.tokens import Tokens
-from attnviz.trace.model import Kind
+from attnviz.trace.model import Kind, window_marks
 from attnviz.trace.trace import Trace
 
 ALL_BYTES = 2_500_000
@@ -157,6 +157,10 @@ def explorer_payload(
             for measure in survey.measures
         ],
         "rollout": kind != "cross", "norms": survey.key_norms is not None,
+        "mask_reasons": [None if (why := layer.mask_reasons) is None else asdict(why) for layer in trace.layers[kind]],
+        "shared_by": [layer.shared_by for layer in trace.layers[kind]],
+        "layer_marks": window_marks([layer.window for layer in trace.layers[kind]], kind),
+        "has_sinks": any(layer.sinks is not None for layer in trace.layers[kind]),
     }  # fmt: skip
     return header, {"measures": survey.values}
 

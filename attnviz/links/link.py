@@ -121,6 +121,11 @@ KEYS: dict[str, Key] = {
         "how the toy computes queries, keys and values",
     ),
     "heads": Key(2, Integer(1, 8), "the number of heads of the toy"),
+    "kv_heads": Key(
+        None,
+        Integer(1, 8),
+        "how many heads of keys and values the toy's heads share, with `qkv=linear`; without it, each has its own",
+    ),
     "head_size": Key(8, Integer(2, 64), "the width D of a head"),
     "scale": Key("sqrt_d", Scale(), "what the scores are multiplied by: 1/√D, 1/√C, 1, or this"),
     "mask": Key("none", titled({"none": "none", "causal": "causal"}), "the toy's mask"),
@@ -148,6 +153,7 @@ KEYS: dict[str, Key] = {
         "the width of the toy's window: with `mask=causal` the last keys, else half as many on both sides; without it, "
         "none",
     ),
+    "qk_norm": Key(False, Switch(), "whether the toy's queries and keys are normalised"),
     "model_width": Key(WIDTH, Integer(MIN_WIDTH, MAX_MODEL_WIDTH), "the width C of the toy"),
     "embedding": Key(
         "normal",

@@ -86,7 +86,8 @@ def attention_function(
     if of_heads is not None:
         sinks = of_heads.detach().reshape(-1, 1, 1)  # a weight of the model's
     of_scores: dict[str, Any] = {"scale": scaling, "cap": cap, "sinks": sinks, "position_bias": position_bias}
-    steps = recorded_attention(module, query, key, value, mask=attention_mask, **of_scores)
+    window = others.get("sliding_window")
+    steps = recorded_attention(module, query, key, value, mask=attention_mask, **of_scores, window=window)
     return steps.head_outputs.transpose(1, 2).contiguous(), steps.weights
 
 

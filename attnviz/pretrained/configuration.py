@@ -86,6 +86,17 @@ def layers_with_steps(
     return layers
 
 
+def layer_windows(kinds: Sequence[Kind], calls: Sequence[Call]) -> dict[Kind, tuple[int | None, ...]]:
+    """Return the windows of all layers by kind of attention; empty if no layer has one.
+
+    `kinds` and `calls` are in the order of the pass.
+    """
+    windows: dict[Kind, tuple[int | None, ...]] = {}
+    for kind, call in zip(kinds, calls, strict=True):
+        windows[kind] = (*windows.get(kind, ()), call.window)
+    return windows if any(call.window for call in calls) else {}
+
+
 def feed_forward_width(model: Any, sizes: ModelSizes | None, width: int) -> int | None:
     """Return F as the sizes of the matrix products have it, or as the configuration states it; None if neither does.
 

@@ -26,6 +26,7 @@ from attnviz.pretrained.configuration import (
     feed_forward_width,
     is_plain_body,
     layer_counts,
+    layer_windows,
     layers_with_steps,
     stated_by,
 )
@@ -465,6 +466,7 @@ class TransformersModel(PretrainedModel):
             numbers={kind: layer_numbers(names) for kind, names in self._names.items()},
             depths=layer_counts(self._model, self._names),
             steps_in=layers_with_steps(self.blocks, calls, self._names),
+            windows=layer_windows(kinds, calls),
             has_sinks=any(call.sinks is not None for call in calls),
             is_checked=checked,
         )

@@ -239,9 +239,9 @@ class DirectResources:
 
 
 TOY_KEYS = (
-    "head", "tokenizer", "charset", "positions", "model_width", "embedding", "qkv", "heads", "head_size", "std_q",
-    "std_k", "std_v", "scale", "mask", "padding", "mask_value", "cap", "sink", "window", "projection",
-    "projection_bias", "seed",
+    "head", "tokenizer", "charset", "positions", "model_width", "embedding", "qkv", "heads", "kv_heads", "head_size",
+    "std_q", "std_k", "std_v", "scale", "mask", "padding", "mask_value", "cap", "sink", "window", "qk_norm",
+    "projection", "projection_bias", "seed",
 )  # fmt: skip
 
 

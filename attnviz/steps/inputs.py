@@ -329,9 +329,12 @@ def _normed_notice(walk: Walk) -> str:
         loses = (
             f"lose their mean and their size: the mean of {numbers} is subtracted, and the rest divided by their spread"
         )
+    scaled = "Then each dimension is multiplied by a learned γ."
+    if all(norm.is_untrained for norm in norms.values()):
+        scaled = "The γ by which a model would multiply each dimension is 1 here."
     return annotated(
-        f"[Queries](matrix=normed_query) and [keys](matrix=normed_key) {loses}. Then each dimension is multiplied by a "
-        "learned γ. So no vector gets a large score by its length alone."
+        f"[Queries](matrix=normed_query) and [keys](matrix=normed_key) {loses}. {scaled} So no vector gets a large "
+        "score by its length alone."
     )
 
 

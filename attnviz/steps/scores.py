@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnviz.annotated_text import AnnotatedText, annotated, named
 from attnviz.formatting import number, power_of_ten
+from attnviz.mask_reasons import REASON_WORDS
 from attnviz.steps.biased import biased_panel, unbiased
 from attnviz.steps.formula import attention_formula
 from attnviz.steps.picture import (
@@ -190,8 +191,9 @@ def _masked_notice(walk: Walk) -> str:
     mask = walk.layer.mask
     if mask.kind == "none":
         return "No mask: every query sees every key, before and after it. The causal mask hides the future."
-    if mask.window is not None and mask.is_infinite:
-        return annotated(f"{window_in_words(mask.window)} {_WINDOW}")
+    reasons = walk.layer.mask_reasons
+    if reasons is not None and reasons.window is not None and mask.is_infinite:
+        return annotated(f"{window_in_words(reasons.window)} {_WINDOW}")
     if mask.is_infinite:
         return annotated(
             "A [hidden cell](part=hidden) becomes −∞, not 0: exp(0) = 1, so a zero would still get a share. "
@@ -201,7 +203,7 @@ def _masked_notice(walk: Walk) -> str:
 
 
 def window_in_words(window: tuple[int, int]) -> str:
-    """Return a sentence that says which keys a query sees through a window, `Mask.window`."""
+    """Return a sentence that says which keys a query sees through a window, `MaskReasons.window`."""
     before, after = window
     if not before and not after:
         return "Each query sees only itself."
@@ -280,7 +282,16 @@ def _masked_fact(walk: Walk) -> str:
         count = int((walk.steps.weights[walk.steps.hidden] > 0).sum())
         how_many = "none" if not count else "all" if count == hidden else str(count)
         keep = f" ({how_many} with a weight above 0)"
-    return AnnotatedText.of("Here ", named(f"{hidden} of {cells} cells", part="hidden"), f" are hidden{keep}.")
+    here = named(f"{hidden} of {cells} cells", part="hidden")
+    return AnnotatedText.of("Here ", here, f" are hidden{_by_reason(walk.layer)}{keep}.")
+
+
+def _by_reason(layer: LayerTrace) -> str:
+    """Say how many cells are hidden for each reason, if there are several."""
+    reasons = layer.mask_reasons
+    counts = {} if reasons is None else reasons.counts(layer.query.shape[1], layer.key.shape[1])
+    words = [f"{count} {REASON_WORDS[reason]}" for reason, count in counts.items()]
+    return f": {', '.join(words)}" if len(words) > 1 else ""
 
 
 def _masked_title(walk: Walk) -> str:

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from attnviz.attention import Mask, MaskKind, apply_mask, causal_mask
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
-from attnviz.toy.config import BIASES, MAX_AVERAGED, MAX_HEAD_SIZE, MAX_TOKENS, ToyConfig
+from attnviz.toy.config import BIASES, MAX_AVERAGED, MAX_HEAD_SIZE, MAX_TOKENS, NORM_EPS, ToyConfig
 from attnviz.toy.weights import (
     Ids,
     draw,
@@ -31,7 +31,8 @@ from attnviz.toy.weights import (
     rotary_positions,
     sum_of,
 )
-from attnviz.trace.layer import Block, LayerTrace, LinearMap, Projection
+from attnviz.trace.head_norm import HeadNorm
+from attnviz.trace.layer import Block, LayerTrace, LinearMap, Operand, Projection
 from attnviz.trace.matrices import AVERAGES, QKV
 from attnviz.trace.model import Description, Kind, TraceBudget, layers_and_heads
 from attnviz.trace.recorder import recorded_attention, recording, watch_inputs
@@ -44,9 +45,11 @@ def draw_projection(name: str, config: ToyConfig, n: int) -> Projection:
 
     Linear weights are normal with variance 1/C, so the projection preserves the variance of X, unless the settings set
     their standard deviation. Position-mixing weights have variance 1/16 for any length, so a longer text does not
-    change them; only these depend on n. Biases are normal with variance 1/C.
+    change them; only these depend on n. Biases are normal with variance 1/C. Heads that share keys and values have
+    those of the first of them.
     """
-    seed, heads = config.seed, range(config.head_count)
+    repeats = 1 if name == "query" else config.shared_by
+    seed, heads = config.seed, range(0, config.head_count, repeats)
     weight = bias = None
     if config.qkv == "linear":
         width, size = config.width, config.head_size
@@ -59,7 +62,9 @@ def draw_projection(name: str, config: ToyConfig, n: int) -> Projection:
     elif config.qkv == "positions":
         mixes = [draw(seed, f"U_{name}", h, MAX_TOKENS, MAX_TOKENS)[:n, :n] for h in heads]
         weight = torch.stack(mixes) / 4  # (H, T, T)
-    return Projection(config.qkv, weight, bias)
+    if repeats > 1:
+        weight, bias = (None if each is None else each.repeat_interleave(repeats, dim=0) for each in (weight, bias))
+    return Projection(config.qkv, weight, bias, repeats)
 
 
 def draw_output(config: ToyConfig) -> LinearMap:
@@ -108,9 +113,12 @@ class SeededAttention(nn.Module):
         self.position_bias = draw_position_bias(
             config.positions, config.head_count, n, config.seed, causal=config.causal
         )
+        norm = HeadNorm("rms", torch.ones(config.head_count, config.width_per_head), None, NORM_EPS)
+        self.norms: dict[Operand, HeadNorm] = {"query": norm, "key": norm} if config.qk_norm else {}
         self.scale = config.scale_factor
         self.mask = mask_of(config, n)
         self.cap = config.cap
+        self.window = None if config.window is None else config.reach[0] + 1
         self.sinks = None if config.sink is None else torch.full((config.head_count, 1, 1), config.sink)
         watch_inputs(self)
 
@@ -125,11 +133,13 @@ class SeededAttention(nn.Module):
             n, width = self.shape
             raise ValueError(f"x {tuple(x.shape)} is neither ({n}, {width}) nor (B, {n}, {width})")
         query, key, value = (self.projections[name].apply(x) for name in QKV)
+        if self.norms:
+            query, key = self.norms["query"].apply(query), self.norms["key"].apply(key)
         if self.rotation is not None:
             query, key = self.rotation.apply(query), self.rotation.apply(key)
         of_scores: dict[str, Any] = {"mask": self.mask, "scale": self.scale, "cap": self.cap, "sinks": self.sinks}
         of_scores["position_bias"] = None if self.position_bias is None else self.position_bias.cells
-        concat = recorded_attention(self, query, key, value, **of_scores).concat
+        concat = recorded_attention(self, query, key, value, **of_scores, window=self.window).concat
         return concat if self.output is None else self.output.apply(concat)
 
     def weights(self) -> tuple[Tensor, ...]:
@@ -192,13 +202,16 @@ class Toy(ShortRepr):
         biases = int(self.config.bias)
         parameters = {}
         if self.config.qkv == "linear":
-            parameters["projections"] = 3 * heads * (model_width + biases) * width
+            maps = heads + 2 * heads // self.config.shared_by  # to queries, keys and values
+            parameters["projections"] = maps * (model_width + biases) * width
         if self.config.projection:
             parameters["output"] = (heads * width + biases) * model_width
+        config = self.config
         more_steps = {
-            "rotated": self.config.positions == "rotary",
-            "capped": self.config.cap is not None,
-            "biased": self.config.positions in BIASES,
+            "normed": config.qk_norm,
+            "rotated": config.positions == "rotary",
+            "capped": config.cap is not None,
+            "biased": config.positions in BIASES,
         }
         return Description(
             name=self.name,
@@ -209,6 +222,7 @@ class Toy(ShortRepr):
             unavailable={"attention_residual": ATTENTION_ALONE, "logits": NO_HEAD},
             steps_in={name: {self.config.kind: (0,)} for name, has_step in more_steps.items() if has_step},
             has_sinks=self.config.sink is not None,
+            windows={} if self.config.window is None else {self.config.kind: (self.config.reach[0] + 1,)},
         )
 
     def read(self, text: str, pair: str | None = None) -> tuple[Tokens, None]:
@@ -251,6 +265,7 @@ def trace_toy(tokens: Tokens, config: ToyConfig) -> Trace:
         projections=attention.projections,
         output_projection=attention.output,
         rotation=attention.rotation,
+        norms=attention.norms,
     )
     blocks: dict[Kind, tuple[Block, ...]] = {config.kind: (Block(layer, unavailable_reason=ATTENTION_ALONE),)}
     weights = attention.weights()

@@ -19,6 +19,8 @@ MIN_CAP, MAX_CAP = 0.1, 1000
 """The limits of the soft cap"""
 MAX_SINK = 100
 """The largest magnitude of the sink's score"""
+NORM_EPS = 1e-6
+"""What the norms of queries and keys add to the mean of the squares"""
 MAX_HEADS, MAX_HEAD_SIZE, MAX_TOKENS = 8, 64, 512
 MAX_AVERAGED = 64
 """The most tokens whose embeddings are averaged in a Python loop, which is slow."""
@@ -72,20 +74,28 @@ class ToyConfig:
     window: int | None = None
     """The width of a window: with the causal mask a query sees the last `window` keys, as in Mistral, else
     `window` // 2 keys on both sides of itself, as in ModernBERT; None for none"""
+    kv_heads: int | None = None
+    """G: the number of heads of keys and values, which divides `heads`: several heads of queries share each, as in
+    grouped-query attention (Ainslie et al. 2023); None: each head has its own. Only linear projections share"""
+    qk_norm: bool = False
+    """Whether an RMSNorm whose γ is 1 follows the projections to queries and keys, as in Qwen3, where γ is learned"""
 
     @classmethod
     def of(cls, get: Callable[[str], Any]) -> ToyConfig:
         """Return the settings of a view; `get` returns a setting by its link key.
+
+        If the number of heads of keys does not divide that of all heads, `fitting_heads` replaces it.
 
         Raises:
             ValueError: a number is out of range.
         """
         names = (
             "heads", "head_size", "qkv", "std_q", "std_k", "std_v", "embedding", "positions", "scale", "padding",
-            "mask_value", "cap", "sink", "window", "projection", "seed",
+            "mask_value", "cap", "sink", "window", "qk_norm", "projection", "seed",
         )  # fmt: skip
         causal, width, bias = get("mask") == "causal", get("model_width"), get("projection_bias")
-        return cls(**{name: get(name) for name in names}, causal=causal, width=width, bias=bias)
+        shared = get("kv_heads") and fitting_heads(get("kv_heads"), get("heads"))
+        return cls(**{name: get(name) for name in names}, causal=causal, width=width, bias=bias, kv_heads=shared)
 
     def __post_init__(self) -> None:
         for name, value, low, high in (
@@ -97,6 +107,8 @@ class ToyConfig:
         ):
             if not low <= value <= high:
                 raise ValueError(f"{value} {name}: the toy has {low} to {high}")
+        if self.kv_heads is not None and (self.kv_heads < 1 or self.heads % self.kv_heads):
+            raise ValueError(f"{self.heads} heads can't share {self.kv_heads} heads of keys and values")
         for name, std in self.stds.items():
             if std is not None and not 0 <= std <= MAX_STD:  # nan is neither
                 raise ValueError(f"a standard deviation of {std} of W_{name}: the toy has 0 to {MAX_STD}")
@@ -132,6 +144,11 @@ class ToyConfig:
     def head_count(self) -> int:
         """The effective H: without projections all heads would be equal, so there is one."""
         return 1 if self.qkv == "identity" else self.heads
+
+    @property
+    def shared_by(self) -> int:
+        """How many heads of queries share each head of keys and values."""
+        return 1 if self.kv_heads is None or self.qkv != "linear" else self.heads // self.kv_heads
 
     @property
     def width_per_head(self) -> int:
@@ -243,5 +260,5 @@ def default_hidden_width(width: int) -> int:
 
 
 def fitting_heads(heads: int, width: int) -> int:
-    """Return the largest number of heads, at most `heads`, that divides the width."""
+    """Return the largest number of heads, at most `heads`, that divides the width, or a number of heads."""
     return next(count for count in range(min(heads, width), 0, -1) if width % count == 0)

@@ -37,6 +37,11 @@ class HeadNorm(ShortRepr):
         if self.is_joint and self.kind == "layer":
             raise ValueError("a LayerNorm is of each head: one over all heads together is not known")
 
+    @property
+    def is_untrained(self) -> bool:
+        """Whether all weights are 1, so that the norm alone changes the numbers."""
+        return bool((self.weight == 1).all())
+
     def _summary(self) -> Iterator[str]:
         yield from (self.kind, f"{len(self.weight)} heads", "over all heads" if self.is_joint else "over each head")
 

@@ -18,6 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attnviz.attention import AttentionSteps, Mask, attend
+from attnviz.mask_reasons import MaskReasons
 from attnviz.reprs import ShortRepr
 from attnviz.trace.head_norm import HeadNorm
 from attnviz.trace.model import Activation, Need, ProjectionKind
@@ -122,6 +123,8 @@ class LayerTrace(ShortRepr):
     """(H, 1, 1), or (H, Tq, 1) if they depend on the query: the score of each head's sink; None if there is none"""
     position_bias: PositionBias | None = None
     """What is added to the scores by the distance of query and key; None if nothing is"""
+    window: int | None = None
+    """How many keys the window has on each side that it reaches to, the query's own among them, if the model says so"""
 
     def _summary(self) -> Iterator[str]:
         _, queries, width = self.query.shape
@@ -148,6 +151,15 @@ class LayerTrace(ShortRepr):
     def shared_by(self) -> int:
         """How many query heads share each head of keys and values, if that is known; else 1."""
         return 1 if self.projections is None else self.projections["key"].repeats
+
+    @property
+    def mask_reasons(self) -> MaskReasons | None:
+        """Why the mask hides its cells; None if it hides none, or is not made of `MaskReasons`."""
+        mask = self.mask
+        if mask.cells is None or mask.kind == "causal":
+            return None if mask.cells is None else MaskReasons(causal=True)
+        reasons = MaskReasons.of(mask.hidden((*mask.cells.shape[:-2], self.query.shape[1], self.key.shape[1])))
+        return None if reasons == MaskReasons() else reasons
 
     def projected(self, name: Operand, heads: Sequence[int] | None = None) -> Tensor:
         """Return the queries or keys of these heads, by default of all, as their projection gives them, (h, T, D).

@@ -91,6 +91,19 @@ def layers_in_words(numbers: Sequence[int]) -> str:
     return f"{'layer' if len(numbers) == 1 else 'layers'} {joined(map(str, numbers))}"
 
 
+def window_marks(windows: Sequence[int | None], kind: Kind) -> list[str]:
+    """Say of each layer that it is global, or how many keys its window has; [] if no layer has a window.
+
+    Args:
+        windows: `Call.window` of each layer.
+        kind: the kind of attention: an encoder's window reaches to both sides.
+    """
+    if not any(windows):
+        return []
+    widths = (width if width is None or kind != "encoder" else 2 * width - 1 for width in windows)
+    return ["global" if width is None else f"window of {width:,}" for width in widths]
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Description(ShortRepr):
     """The architecture of a model."""
@@ -141,6 +154,8 @@ class Description(ShortRepr):
     """The steps that not every attention has -> the numbers of the layers that have them, by kind of attention"""
     has_sinks: bool = False
     """Whether heads of some layers have a sink"""
+    windows: dict[Kind, tuple[int | None, ...]] = field(default_factory=dict)
+    """`Call.window` of each layer in `numbers`, by kind; empty if no layer has a window"""
     is_checked: bool = True
     """Whether tests compare its numbers with those of another implementation. If not, each trace is compared with the
     model's own attention, and fails with `attnviz.pretrained.ModelError` if the two differ"""
@@ -155,6 +170,14 @@ class Description(ShortRepr):
     def _summary(self) -> Iterator[str]:
         sizes = by_kind({kind: either(of_kind) for kind, of_kind in self.head_sizes.items()})
         yield from (self.name, layers_and_heads(self.layers), f"width {self.width}", f"head_size {sizes}")
+
+    def layer_marks(self, kind: Kind) -> dict[int, str]:
+        """Return which layers are local, with the width of their window, and which are global, by their numbers.
+
+        Empty if no layer of this kind has a window.
+        """
+        marks = window_marks(self.windows.get(kind, ()), kind)
+        return dict(zip(self.numbers[kind], marks, strict=True)) if marks else {}
 
     @property
     def guesses_hidden_words(self) -> bool:

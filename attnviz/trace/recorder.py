@@ -64,6 +64,8 @@ class Call(ShortRepr):
     """(H, 1, 1) or (H, Tq, 1): the scores of the heads' sinks, if there are some"""
     position_bias: Tensor | None = None
     """What is added to the scores by distance, if something is; broadcasts to (H, Tq, Tk)"""
+    window: int | None = None
+    """How many keys a window has on each side that it reaches to, the query's own among them, if the model says so"""
 
     def traced(self, mask: Mask, *, buckets: Buckets | None = None, **of_model: Any) -> LayerTrace:
         """Return the attention of this call.
@@ -73,7 +75,9 @@ class Call(ShortRepr):
         inputs = self.query_input, self.key_input
         operands = self.query, self.key, self.value, self.scale, mask
         bias = None if self.position_bias is None else PositionBias(self.position_bias, buckets)
-        return LayerTrace(*operands, *inputs, cap=self.cap, sinks=self.sinks, position_bias=bias, **of_model)
+        return LayerTrace(
+            *operands, *inputs, cap=self.cap, sinks=self.sinks, position_bias=bias, window=self.window, **of_model
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -100,7 +104,7 @@ class Recorder:
     tables: Tables | None = None
     """The tables of rotary positions of that module, if `watch_tables` watches it"""
 
-    def take(self, module: nn.Module, steps: AttentionSteps) -> None:
+    def take(self, module: nn.Module, steps: AttentionSteps, window: int | None = None) -> None:
         """Store the operands of an attention call; of a batch, (B, H, T, D), only the first text's."""
         query, key, value, cells, sinks = steps.query, steps.key, steps.value, steps.mask, steps.sinks
         bias = steps.position_bias
@@ -111,7 +115,7 @@ class Recorder:
             bias = bias[0] if bias is not None and bias.ndim > 3 else bias
         self.modules.append(module)
         inputs = *self.inputs, self.block_input, self.tables
-        self.calls.append(Call(query, key, value, cells, steps.scale, *inputs, steps.cap, sinks, bias))
+        self.calls.append(Call(query, key, value, cells, steps.scale, *inputs, steps.cap, sinks, bias, window))
         self.inputs, self.block_input, self.tables = (None, None), None, None
 
 
@@ -125,7 +129,8 @@ class _Weights:
     def __init__(self, calls: int) -> None:
         self.calls, self.weights = calls, list[Tensor]()
 
-    def take(self, _: nn.Module, steps: AttentionSteps) -> None:
+    def take(self, _: nn.Module, steps: AttentionSteps, window: int | None = None) -> None:
+        del window
         self.weights.append(steps.weights)
         if len(self.weights) == self.calls:
             raise _AllRecorded
@@ -174,22 +179,22 @@ def _recorded_by(recorder: R) -> Iterator[R]:
 
 
 def recorded_attention(
-    module: nn.Module,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    *,
-    mask: Tensor | Mask | None = None,
-    **of_scores: Any,
+    module: nn.Module, query: Tensor, key: Tensor, value: Tensor, *, window: int | None = None, **of_scores: Any
 ) -> AttentionSteps:
     """Run `attend` for an attention module, and record the call if a recording is active; `of_scores` are its others.
 
     The returned steps have the replacements of `attnviz.trace.recorder.replaced`; the recorded call does not.
+
+    Args:
+        module: the attention module.
+        query: as `attend` takes it, like `key` and `value`.
+        window: `Call.window`.
+        of_scores: the options of `attend`, such as `mask` and `scale`.
     """
-    steps = attend(query, key, value, mask=mask, **of_scores)
+    steps = attend(query, key, value, **of_scores)
     recorder = _recorder.get()
     if recorder is not None:
-        recorder.take(module, steps)
+        recorder.take(module, steps, window)
     return with_replaced(module, steps)
 
 

@@ -19,7 +19,17 @@ from attnviz.sources import SOURCES, Get, Names, Source
 from attnviz.sources.models import source_of
 from attnviz.sources.shown import of_model
 from attnviz.steps.picture import darkens
-from attnviz.toy.config import MAX_CAP, MAX_MODEL_WIDTH, MAX_SINK, MAX_STD, MAX_TOKENS, MIN_CAP, MIN_WIDTH, NOT_ADDED
+from attnviz.toy.config import (
+    MAX_CAP,
+    MAX_MODEL_WIDTH,
+    MAX_SINK,
+    MAX_STD,
+    MAX_TOKENS,
+    MIN_CAP,
+    MIN_WIDTH,
+    NOT_ADDED,
+    fitting_heads,
+)
 from attnviz.trained.shipped import is_kept, title
 from attnviz.ui import state, trained_models
 from attnviz.ui.messages import plain
@@ -61,6 +71,10 @@ SINK_HELP = """As in gpt-oss: one more column of the softmax, with this score fo
 gives nothing. There each head learns its own; here all heads have this one."""
 WINDOW_HELP = """With the causal mask a query sees only the last keys, as many as this, itself among them (Mistral);
 without it, half as many on both sides of itself (ModernBERT)."""
+QK_NORM_HELP = """As in Qwen3: after the projection, each query and each key is divided by the root of the mean of its
+squares, so that no score is large by length alone. There a learned γ multiplies each dimension; here γ is 1."""
+KV_HEADS_HELP = """Several heads of queries share a head of keys and values: grouped-query attention, or multi-query
+attention if there is only 1. What a model keeps of each token becomes smaller."""
 PADDING_HELP = "No query looks at them. With a causal mask their own rows see no key."
 
 
@@ -145,7 +159,11 @@ def _more() -> None:
                     name, st.number_input, label, 0.0, float(MAX_STD), value=None, step=0.1, format="%g",
                     placeholder="1/√C", help=STD_HELP,
                 )  # fmt: skip
-    state.bound("projection_bias", st.toggle, "Biases of the projections")
+    left, right = st.columns(2)
+    with left:
+        state.bound("projection_bias", st.toggle, "Biases of the projections")
+    with right:
+        state.bound("qk_norm", st.toggle, "Norms of Q and K", help=QK_NORM_HELP)
     places = st.columns(3)
     with places[0]:
         state.bound(
@@ -162,11 +180,28 @@ def _more() -> None:
             "window", st.number_input, "Window", 1, MAX_TOKENS, value=None, placeholder="none", help=WINDOW_HELP
         )  # fmt: skip
     left, right = st.columns(2)
+    if state.get("qkv") == "linear":
+        with right:
+            state.bound(
+                "kv_heads", st.number_input, "Heads of keys", 1, 8, value=None, placeholder="as many",
+                help=KV_HEADS_HELP,
+            )  # fmt: skip
     with left:
         state.bound("padding", st.number_input, "Padding: first tokens", 0, MAX_TOKENS, help=PADDING_HELP)
     if any(state.get(name) not in (None, "none", 0) for name in ("mask", "b_mask", "padding", "window")):
         with right:
             state.choice("mask_value", st.selectbox, "Hidden cells hold", help=MASK_VALUE_HELP)
+
+
+def _fit_kv_heads() -> None:
+    """Replace a number of heads of keys that does not divide that of all heads, with a note."""
+    state.sync_widget("kv_heads")
+    heads, chosen = state.get("heads"), state.get("kv_heads")
+    if chosen is None or heads % chosen == 0:
+        return
+    fitting = fitting_heads(chosen, heads)
+    state.note(f"{heads} heads can't share {chosen} heads of keys evenly, so there are {fitting}.")
+    state.put("kv_heads", fitting)
 
 
 def _block_controls() -> None:
@@ -181,6 +216,7 @@ def _block_controls() -> None:
         state.bound("heads", st.slider, "Heads H", 1, 8, disabled=state.get("qkv") == "identity")
     with right:
         state.bound("head_size", st.slider, "Head size D", 2, 64, disabled=not linear)
+    _fit_kv_heads()
 
 
 def token_controls(positions: Mapping[str, str] = POSITIONS) -> None:

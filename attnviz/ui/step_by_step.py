@@ -69,6 +69,7 @@ def show_walk(here: ShownHead) -> None:
         source=here.source.key,
         values={name: state.get(name) for name in CHOICES} | {"layer": here.layer, "head": here.head},
         layers=here.layers,
+        layer_marks=here.model.description.layer_marks(here.kind),
         only_layer=here.source.only_layer,
         takes={"opens": _open_first, "written": _append},
         opening=any(model["shown"] for model in first),

@@ -69,6 +69,7 @@ def mount_walk(
     payload = {
         "values": {name: state.get(key) for name, key in keys.items()},
         "layers": (),
+        "layer_marks": {},
         "only_layer": "",
         "opening": None,
         "linked": state.is_opening_link(),

@@ -73,6 +73,29 @@ def test_the_fields_change_what_is_drawn_and_are_in_the_link() -> None:
         np.testing.assert_array_equal(array, before[name])
 
 
+def test_heads_can_share_keys_and_queries_and_keys_can_be_normalised() -> None:
+    at = open_page("", SETTINGS_OPEN, step="qkv", text=TEXT, heads="4", head="3")
+    before = panels(at)
+    at.number_input(key="kv_heads").set_value(2).run()
+    np.testing.assert_array_equal(panels(at)["query"], before["query"])
+    other = panels(open_page(step="qkv", text=TEXT, heads="4", head="2"))
+    np.testing.assert_array_equal(panels(at)["key"], other["key"])
+    assert walk(at)[1].header.shared_by == 2
+    at.toggle(key="qk_norm").set_value(True).run()
+    assert dict(at.query_params)["kv_heads"] == "2"
+    assert dict(at.query_params)["qk_norm"] == "1"
+    at = open_page(step="normed", text=TEXT, heads="4", head="3", kv_heads="2", qk_norm="1")
+    expected = F.rms_norm(torch.from_numpy(np.array(other["key"])), (8,), eps=1e-6)
+    np.testing.assert_allclose(panels(at)["normed_key"], expected, rtol=1e-5, atol=1e-5)
+    assert "γ by which a model would multiply each dimension is 1 here" in notice(at)
+
+
+def test_a_number_of_heads_of_keys_that_does_not_fit_is_replaced_with_a_note() -> None:
+    at = open_page("", SETTINGS_OPEN, step="qkv", text=TEXT, heads="6", kv_heads="4")
+    assert messages(at) == "6 heads can't share 4 heads of keys evenly, so there are 3."
+    assert walk(at)[1].header.shared_by == 2
+
+
 @pytest.mark.parametrize("qkv", ["identity", "positions"])
 def test_only_linear_weights_have_fields_for_their_standard_deviations(qkv: str) -> None:
     at = open_page("", SETTINGS_OPEN, step="qkv", **LINK)

@@ -38,6 +38,23 @@ COMPARE = """
 """
 
 
+def test_a_masked_cell_says_why_it_is_masked(run: Run) -> None:
+    body = """
+      const { write } = await import("/frontend/core/template.ts");
+      const own = { query: ["a", "b", "c"], key: ["a", "b", "c"] };
+      const header = { own: { a: own, b: own }, labels: own, hidden: "−∞ (masked)", ranges: {},
+        mask_reasons: { b: { causal: true, window: [0, 0], padding: [] } } };
+      return [[0, 2], [2, 0]].map(([i, j]) => {
+        const room = document.createElement("p");
+        write(room, ...m.parts(header, { i, j }, { a: NaN, b: NaN, difference: NaN, divergence: NaN }));
+        return room.children[1].textContent;
+      });
+    """
+    assert run("compare/line.ts", body) == [
+        "A −∞ (masked) · B −∞ (masked: future)", "A −∞ (masked) · B −∞ (masked: outside of the window)",
+    ]  # fmt: skip
+
+
 def test_a_click_a_word_and_keys_pin_a_cell_and_its_numbers_are_read(run: Run) -> None:
     body = """
       take();

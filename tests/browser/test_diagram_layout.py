@@ -167,16 +167,20 @@ def test_a_part_says_the_sizes_of_its_own_block(run: Run) -> None:
     """A feed-forward's maps are named W₁ and W₂ only if there are two, and a head may be wider than C / H."""
     given = model("encoder", 3)
     gated = [[32, 48], [32, 48], [48, 32]]
-    given["attentions"][1] |= {"head_size": 16, "feed_forward": gated}
-    given["attentions"][2] |= {"feed_forward": None}
+    given["attentions"][1] |= {"head_size": 16, "feed_forward": gated, "key_heads": 2, "mark": "window of 5"}
+    given["attentions"][2] |= {"feed_forward": None, "key_heads": 4, "mark": "global"}
     parts = laid_out(run, given, width=WIDE)["parts"]
     says = [[one["says"] for one in parts if one["kind"] == kind] for kind in ("attention", "widen", "narrow")]
     assert says == [
-        ["4 heads of width 8, weights 9 × 9 each", "4 heads of width 16, weights 9 × 9 each",
-         "4 heads of width 8, weights 9 × 9 each"],
+        ["4 heads of width 8, weights 9 × 9 each",
+         "4 heads of width 16, which share 2 heads of keys, window of 5, weights 9 × 9 each",
+         "4 heads of width 8, global, weights 9 × 9 each"],
         ["9 × 32 → 9 × 128, W₁ 32 × 128", "9 × 32 → 9 × 48, W 32 × 48, W 32 × 48", "9 rows"],
         ["9 × 128 → 9 × 32, W₂ 128 × 32", "9 × 48 → 9 × 32, W 48 × 32", "9 rows"],
     ]  # fmt: skip
+    layouts = [laid_out(run, given, layer=n, width=400)["layout"] for n in range(3)]
+    labels = [[frame["label"] for frame in layout["frames"]] for layout in layouts]
+    assert labels == [["Block 0"], ["Block 1 · local"], ["Block 2 · global"]]
     widths = [one["widths"] for one in parts if one["kind"] == "widen"]
     assert widths == [[32, 128], [32, 48], [32, 32]]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,11 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from attnviz.mask_reasons import MaskReasons
 from attnviz.measures.summary import BROAD_HEAD, MIN_BROAD_ENTROPY, choose_measures, measure_head, shown_label
 from attnviz.tokens import CharVocab, Tokens, WordPiece, WordTokenizer
+from attnviz.toy.block import mask_of
+from attnviz.toy.config import ToyConfig
 from tests.browser.apps.attention import softmax_rows
 from tests.browser.modules import Run
 
@@ -40,7 +44,8 @@ def filtered(run: Run, heads: list[tuple[np.ndarray, Groups, dict[str, Any]]]) -
         rows, cols = weights.shape
         frame = {
             "rows": rows, "cols": cols, "causal": more.get("causal", False), "hidden": more.get("hidden"),
-            "groups": {"query": groups[0], "key": groups[1]},
+            "groups": {"query": groups[0], "key": groups[1]}, "has_sinks": more.get("has_sinks", False),
+            "reasons": more.get("reasons"),
         }  # fmt: skip
         filters = {name: more.get(name, options[0]) for name, options in FILTERS.items()}
         codes = np.rint(weights * 65535).astype(int).ravel().tolist()
@@ -106,6 +111,17 @@ def test_a_rest_is_better_known_than_the_sum_of_the_others(run: Run) -> None:
     error = 2 * ERROR / 0.02
     assert shown["errors"] == pytest.approx([error], rel=1e-3)
     assert np.nanmax(np.abs(shown["at"] - weights / 0.02)) <= error
+
+
+def test_what_a_small_sink_takes_is_not_counted_as_a_weight(run: Run) -> None:
+    """512 keys and a sink with 0.003: by its steps alone, a row that sums to 0.997 might sum to 1."""
+    n = 512
+    weights = np.full((1, n), 3 / 65535)
+    left = weights[0, 1:].sum()
+    weights[0, 0] = 1 - 0.003 - left
+    shown = filtered_head(run, weights, ([1], [0] + [1] * (n - 1)), special="renormalise", has_sinks=True)
+    assert shown["errors"] == pytest.approx([ERROR * n / left], rel=1e-3)
+    assert shown["at"][0, 1:] == pytest.approx(weights[0, 1:] / left, rel=1e-6)
 
 
 def test_a_row_that_is_hidden_throughout_is_not_divided_by_nothing(run: Run) -> None:
@@ -236,6 +252,26 @@ def test_a_head_that_looks_everywhere_says_by_which_rule(run: Run) -> None:
     assert f"at least {MIN_BROAD_ENTROPY * 100:.0f} %" in rule
     assert run("heads/words.ts", "return m.labelText(given)", BROAD_HEAD) == shown_label(BROAD_HEAD)
     assert run("heads/words.ts", "return m.labelRule(given)", "diagonal") == ""
+
+
+def test_what_the_mask_of_the_heads_own_layer_hides_is_nowhere_either(run: Run) -> None:
+    mask = mask_of(ToyConfig(causal=True, window=2, padding=1), 6)
+    hidden = mask.hidden((6, 6)).numpy()
+    reasons = MaskReasons.of(mask.hidden((6, 6)))
+    assert reasons is not None
+    weights = np.where(hidden, 0, softmax_rows(3, 6, 6))
+    shown = filtered_head(run, weights, ([1] * 6, [1] * 6), reasons=asdict(reasons))
+    assert np.array_equal(np.isnan(shown["at"]), hidden)
+    assert shown["seen"] == (~hidden).sum()
+
+
+def test_a_mean_has_the_reasons_of_all_its_heads(run: Run) -> None:
+    body = """
+      const head = (window) => ({ at: new Float32Array(1), errors: new Float64Array(1), short: 0,
+        reasons: window && { causal: true, window, padding: [] } });
+      return given.map((windows) => m.mean(windows.map(head)).reasons?.window ?? null);
+    """
+    assert run("heads/values.ts", body, [[[2, 0], [2, 0]], [[2, 0], [3, 0]], [[2, 0], None]]) == [[2, 0], None, None]
 
 
 def test_a_mean_hides_what_is_hidden_in_any(run: Run) -> None:

@@ -114,7 +114,9 @@ def test_what_is_drawn_adapts_to_a_long_text_unless_the_viewer_says_otherwise(ru
         const codes = { "2,1": [0.5, 0.25], "2,3": [0.125, 0.75], "2,-1": [0.5, 0.5] };
         const store = {
           norms: more.norms ? [1] : null, has: (head) => head.join() in codes,
-          frame: { rows: 1, cols, causal: false, hidden: null, groups: { query: [1], key: Array(cols).fill(1) } },
+          frameOf: () => ({ rows: 1, cols, causal: false, hidden: null,
+            groups: { query: [1], key: Array(cols).fill(1) } }),
+          frame: { cols },
           codes: (head) => head.join() in codes
             ? Uint16Array.from({ length: cols }, (_, n) => Math.round((codes[head.join()][n] ?? 0) * FULL)) : null,
           keyNorms: () => Float32Array.from({ length: cols }, (_, n) => (n ? 8 : 2)),
@@ -214,6 +216,10 @@ def test_a_head_a_cell_and_a_token_are_read(run: Run) -> None:
       const token = (q, k, own = heads) => words(m.tokenReading({ ...about, heads: own }, { q, k }));
       return {
         cells: [cell(0, 1), cell(0, 2), cell(0, 2, { causal: true }), cell(0, 2, { hidden: [0, 0, 1] }), cell(1, 2)],
+        reasons: [[0, 2], [1, 0], [0, 0]].map(([q, k]) => {
+          const own = { ...head("one", Array(6).fill(NaN)), reasons: { causal: true, window: [0, 0], padding: [] } };
+          return words(m.cellReading({ ...about, heads: [own] }, { q, k }))[1];
+        }),
         tokens: [token(0, null), token(1, null), token(null, 0), token(null, 2, [heads[0]]),
           token(0, null, [head("none", [NaN, NaN, NaN, 1, 1, 1])])],
         heads: [words(m.headReading(store, [6, 0])), words(m.headReading(store, [6, -1])), words(m.headReading(store,
@@ -230,6 +236,7 @@ def test_a_head_a_cell_and_a_token_are_read(run: Run) -> None:
         ["the0 → c2", "onemasked", "two0.2500"], ["the0 → c2", "onemasked", "two0.2500"],
         ["(empty)1 → c2", "one< 0.0001", "two≈ 0.70"],
     ]  # fmt: skip
+    assert found["reasons"] == ["onemasked: future", "onemasked: outside of the window", "onehidden"]
     assert found["tokens"] == [
         ["the0 looks most at", "a00.5000", "(blank)10.1250", "(blank)10.5000", "a00.2500", "c20.2500"],
         ["(empty)1 looks most at", "(blank)11.0000", "c2< 0.0001", "a00.0000", "c2≈ 0.70", "(blank)1≈ 0.20",
@@ -249,6 +256,54 @@ def test_a_head_a_cell_and_a_token_are_read(run: Run) -> None:
     assert norms == ["of norms, each row divided by its sum", "entropy0.811 bits", "share0.250"]
     coming = "The exact weights of layer 6 · head 0"
     assert found["waits"] == [[f"{coming} are on their way."], [f"{coming} have not come. ", "Ask again"]]
+
+
+def test_layers_with_a_window_and_heads_that_share_keys_are_marked(run: Run) -> None:
+    body = """
+      const [local, all] = [["window of 4", "global", "window of 8"], ["window of 4", "window of 4"]];
+      const named = { ...store, header: { ...store.header, layer_marks: ["global", "window of 4"] } };
+      return {
+        marks: [{}, { shared_by: [2, 2, 2], layer_marks: local }, { shared_by: [2, 1] }].map(m.gridMarks),
+        notes: [[], local, all, all.slice(1)].map((layer_marks) => m.windowsNote({ layer_marks })),
+        sentence: m.headSentence(named, [6, 0]), heads: words(m.headReading(named, [4, 1])),
+      };
+    """
+    found = run("heads/reading.ts", READ + body)
+    assert found["marks"] == [{"sharedBy": 1}, {"sharedBy": 2, "local": [True, False, True]}, {"sharedBy": 1}]
+    assert found["notes"] == [
+        "", "Layers with a bar have a window of 4 or 8 keys; the others are global. ",
+        "All layers have a window of 4 keys. ", "The layer has a window of 4 keys. ",
+    ]  # fmt: skip
+    assert found["sentence"].startswith("layer 6 head 0; window of 4; ")
+    assert found["heads"][:2] == ["layer 4 · head 1", "global"]
+
+
+def test_the_grid_has_a_bracket_for_each_group_and_a_bar_for_each_layer_with_a_window(run: Run) -> None:
+    body = """
+      const { Pen } = await import("/frontend/pen/pen.ts");
+      const { INK } = await import("/frontend/core/colours.ts");
+      const looks = { layers: [0, 1, 2], heads: 4, order: null, faded: null, overview: null, theme: "light",
+        density: 1, font: "sans-serif" };
+      const layout = m.layOut({ layers: 3, heads: 4, width: 300, most: 400, ranked: false });
+      const boxes = (more) => {
+        const pen = new Pen();
+        m.paintGrid({ style: {}, getContext: () => pen }, { layout, ...looks, ...more });
+        return pen.marks.filter(({ path, fill }) => path && fill).map(({ path, fill }) => [fill, ...path[0].slice(1)]);
+      };
+      return { none: boxes({}), both: boxes({ sharedBy: 2, local: [true, false, true] }), layout,
+        key: INK.light.key.toLowerCase(),
+        ranked: boxes({ sharedBy: 2, order: Int32Array.from([...Array(12).keys()]) }) };
+    """
+    found = run("grid/paint.ts", body)
+    layout, key = found["layout"], found["key"]
+    assert found["none"] == found["ranked"] == []
+    left, top, pitch, side = layout["left"], layout["top"], layout["pitch"], layout["side"]
+    bars = [box[1:] for box in found["both"] if box[0] == key and box[3] > 1]
+    assert [(x, width) for x, _, width, _ in bars] == [
+        (left, pitch["x"] + side), (left + 2 * pitch["x"], pitch["x"] + side),
+    ]  # fmt: skip
+    local = [box[1:] for box in found["both"] if box[0] != key]
+    assert [(y, height) for _, y, _, height in local] == [(top, side), (top + 2 * pitch["y"], side)]
 
 
 def test_a_token_looks_at_three_at_most_though_more_have_weight(run: Run) -> None:

@@ -42,15 +42,22 @@ def test_each_scale_and_mask_is_written_as_it_is(run: Run) -> None:
         write(room, ...chain.lines({ attention: attention(own, mask), step: "scores", steps: [] }, q, k));
         return lines(room);
       };
+      const causal = { causal: true, window: null, padding: [] };
+      const parts = (width, padding = []) => (
+        { mask: "array", mask_reasons: { causal: width !== null, window: width && [width - 1, 0], padding } }
+      );
       const window = [0, -Infinity, -Infinity, 0, 0, -Infinity, -Infinity, 0, 0];
       return [
         show({}, 1, 2), show({ scale: 1, scale_label: "off" }, 1, 2), show({ scale_label: "0.5000" }, 1, 2),
-        show({ scale: 0.123456, scale_label: "0.123456" }, 1, 2), show({ mask: "window" }, 2, 0, window),
-        show({ mask: "window" }, 2, 1, window), show({ mask: "causal" }, 1, 1), show({ mask: "array" }, 2, 1, window),
+        show({ scale: 0.123456, scale_label: "0.123456" }, 1, 2), show(parts(2), 2, 0, window),
+        show(parts(2), 2, 1, window), show(parts(2), 0, 2, window), show(parts(2, [0]), 2, 0, window),
+        show(parts(null, [0]), 2, 1, window), show({ mask: "causal", mask_reasons: causal }, 1, 1),
+        show({ mask: "array" }, 2, 1, window), show({ mask: "array" }, 2, 0, window),
         show({ mask: "array" }, 0, 1, [0, -0.5, 0, 0, 0, 0, 0, 0, 0]),
       ];
     """
-    plain, off, number, exact, outside, inside, causal, kept, added = run("inspector/chain.ts", PARTS + body)
+    plain, off, number, exact, outside, inside, *others = run("inspector/chain.ts", PARTS + body)
+    future, padding, seen, causal, kept, hidden, added = others
     # query 1 = (0, 2), key 2 = (-1, 3)
     assert plain["scores"] == "q₁ · k₂ = 0.00·(−1.00) + 2.00·3.00 = 6.0000"
     assert plain["scaled"] == "6.0000 × 1/√4 = 6.0000 × 0.5000 = 3.0000"
@@ -60,6 +67,10 @@ def test_each_scale_and_mask_is_written_as_it_is(run: Run) -> None:
     assert plain["masked"] == "3.0000 kept: nothing is masked"
     assert outside["masked"] == "1.5000 → −∞hidden: key 0 is outside the window of query 2"
     assert inside["masked"] == "2.0000 kept: key 1 is in the window of query 2"
+    assert future["masked"].endswith("→ −∞hidden: key 2 comes after query 0")
+    assert padding["masked"] == "1.5000 → −∞hidden: key 0 is padding"
+    assert seen["masked"] == "2.0000 kept: key 1 is no padding"
+    assert hidden["masked"] == "1.5000 → −∞hidden: the mask adds −∞ here"
     assert causal["masked"] == "4.0000 kept: key 1 is not after query 1"
     assert kept["masked"] == "2.0000 kept: the mask adds 0 here"
     assert added["masked"] == "0.0000 + (−0.5000) = −0.5000the mask adds a number here"

@@ -149,23 +149,30 @@ def test_a_pen_gives_back_what_was_saved_and_leaves_out_what_is_not_seen(run: Ru
     assert bare == []
 
 
-def test_hatching_is_lines_over_all_of_the_ground_and_inside_of_it(run: Run) -> None:
+@pytest.mark.parametrize("reason", ["future", "window", "padding"])
+def test_hatching_is_lines_over_all_of_the_ground_and_inside_of_it(run: Run, reason: str) -> None:
+    """Lines rise in the future and fall outside of a window; padding has both."""
     body = """
       const pen = new m.Pen();
-      pen.fillStyle = pen.createPattern({ hatch: { ground: "#D4D4DC", line: "#AFAFBB", lineWidth: 1.5 } });
+      const hatch = { ground: "#D4D4DC", line: "#AFAFBB", lineWidth: 1.5, reason: given };
+      pen.fillStyle = pen.createPattern({ hatch });
       pen.fillRect(10, 20, 12, 30);
       return pen.marks;
     """
-    ground, lines = run("pen/pen.ts", body)
+    ground, lines = run("pen/pen.ts", body, reason)
     assert (ground["path"], ground["fill"], ground["clip"]) == ([["R", 10, 20, 12, 30]], "#d4d4dc", None)
     assert lines["clip"]["path"] == ground["path"]
     assert (lines["stroke"], lines["lineWidth"]) == ("#afafbb", 1.5)
-    starts, ends = lines["path"][::2], lines["path"][1::2]
-    sums = [x + y for _, x, y in starts]
-    assert sums == [x + y for _, x, y in ends]  # at 45 degrees
-    assert set(np.diff(sums)) == {6}
-    assert sums[0] - 30 < 6  # the left upper corner is at 10 + 20, the right lower one at 22 + 50
-    assert 72 - sums[-1] <= 6
+    ends = [(start[1:], end[1:]) for start, end in zip(lines["path"][::2], lines["path"][1::2], strict=True)]
+    rising = [(a, b) for a, b in ends if b[0] < a[0]]
+    falling = [((32 - ax, ay), (32 - bx, by)) for (ax, ay), (bx, by) in ends if bx > ax]  # mirrored, 10 to 22
+    assert [bool(rising), bool(falling)] == [reason != "window", reason != "future"]
+    for side in filter(None, (rising, falling)):
+        sums = [x + y for (x, y), _ in side]
+        assert sums == [x + y for _, (x, y) in side]  # at 45 degrees
+        assert set(np.diff(sums)) == {6}
+        assert sums[0] - 30 < 6  # the left upper corner is at 10 + 20, the right lower one at 22 + 50
+        assert 72 - sums[-1] <= 6
 
 
 def test_a_picture_in_a_picture_has_its_cells_where_they_are(run: Run) -> None:

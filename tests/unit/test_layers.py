@@ -19,6 +19,7 @@ LEVELS = (
     ("attnviz.reprs", "attnviz.formatting"),
     (
         "attnviz.attention",
+        "attnviz.mask_reasons",
         "attnviz.tokens",
         "attnviz.formulas",
         "attnviz.files",

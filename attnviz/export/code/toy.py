@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from attnviz.export.code.cells import Cell, literals, section
-from attnviz.toy.config import MAX_HEAD_SIZE, MAX_MODEL_WIDTH, MAX_TOKENS, MAX_WIDTH, WIDTH, Embedding, ToyConfig
+from attnviz.toy.config import (
+    MAX_HEAD_SIZE,
+    MAX_MODEL_WIDTH,
+    MAX_TOKENS,
+    MAX_WIDTH,
+    NORM_EPS,
+    WIDTH,
+    Embedding,
+    ToyConfig,
+)
 from attnviz.toy.weights import BUCKETS, MAX_DISTANCE, QUANTITY
 
 SEEDED = """\
@@ -110,16 +119,25 @@ def position_biases(n, both_sides):
 """
 """The code of a function that returns T5's biases, with a gap for what draws a row of its table"""
 BUCKET_ROW = f'draw("position bias", h, 1, {BUCKETS})'
+NORMS = f"""\
+def rms_norm(x):
+    return x / torch.sqrt((x ** 2).mean(-1, keepdim=True) + {NORM_EPS!r})  # γ is 1: nothing is learned
+
+
+normed_query, normed_key = rms_norm(query), rms_norm(key)
+show("normed_query", normed_query[HEAD])
+show("normed_key", normed_key[HEAD])\
+"""
 MAPS = {
     "identity": "query = key = value = x[None]  # nothing is learned: (1, T, C)",
     "linear": """\
-def project(name):
-    W = torch.stack([{weights}[:C, :D] for h in range(H)])  # (H, C, D)
+def project(name{parameter}):
+    W = torch.stack([{weights}[:C, :D] for h in {heads}])  # ({count}, C, D)
     W = {scaled}
-    return x @ W{bias}  # (T, C) @ (H, C, D) -> (H, T, D)
+    return x @ W{bias}  # (T, C) @ ({count}, C, D) -> ({count}, T, D)
 
 
-query, key, value = project("query"), project("key"), project("value")""",
+query, key, value = project("query"), project("key"{argument}), project("value"{argument}){repeated}""",
     "positions": f"""\
 def project(name):
     U = torch.stack([draw(f"U_{{name}}", h, {MAX_TOKENS}, {MAX_TOKENS})[:T, :T] for h in range(H)]) / 4  # (H, T, T)
@@ -135,7 +153,14 @@ torch.cat((
         draw(f"W_{{name}}, taller", h, {MAX_MODEL_WIDTH - MAX_WIDTH}, {MAX_HEAD_SIZE}),
     ))"""
 BIAS = f"""\
- + torch.stack([draw(f"b_{{name}}", h, 1, {MAX_HEAD_SIZE})[:, :D] for h in range(H)]) / math.sqrt(C)"""
+ + torch.stack([draw(f"b_{{name}}", h, 1, {MAX_HEAD_SIZE})[:, :D] for h in {{heads}}]) / math.sqrt(C)"""
+OWN_KEYS = {"parameter": "", "heads": "range(H)", "count": "H", "argument": "", "repeated": ""}
+SHARED_KEYS = {
+    "parameter": ", each=1", "heads": "range(0, H, each)", "count": "H / each", "argument": ", {each}",
+    "repeated": "\n# {each} heads after one another share a head of keys and values\n"
+    "key, value = (shared.repeat_interleave({each}, dim=0) for shared in (key, value))  # (H, T, D)",
+}  # fmt: skip
+"""The values of the names in the linear `MAPS`, by whether heads share keys and values"""
 SCALES = {"sqrt_d": "1 / math.sqrt(D)", "sqrt_c": "1 / math.sqrt(C)", "off": "1.0"}
 OUTPUT = f'W_O = torch.cat([draw_wide("W_output", h, {MAX_WIDTH})[:D] for h in range(H)]) / math.sqrt(C)  # (H·D, C)'
 TALL_OUTPUT = f"""\
@@ -173,6 +198,7 @@ def toy_inputs(ids: Sequence[int], config: ToyConfig) -> tuple[Cell, ...]:
         *section("The weights, drawn from the seed", f"{settings}{_stds(config)}\n\n\n{SEEDED}\n\n\n{draw}"),
         *section("embeddings: a row of numbers for each token", "\n".join(embed)),
         *section("query, key, value", "\n".join(inputs)),
+        *(section("normed: queries and keys all have the same size", NORMS) if config.qk_norm else ()),
         *section_of_bias(config),
         *(section("The angles of each position", TURNS.format("T")) if config.positions == "rotary" else ()),
     )
@@ -211,7 +237,10 @@ def _maps(config: ToyConfig) -> str:
     if any(is_set) and not all(is_set):
         scaled = f"W * STD[name] if name in STD else {scaled}"
     weights = TALL_WEIGHTS if config.width > MAX_WIDTH else WEIGHTS
-    return _filled(MAPS[config.qkv], {"weights": weights, "scaled": scaled, "bias": BIAS if config.bias else ""})
+    maps = _filled(MAPS[config.qkv], {"weights": weights, "scaled": scaled, "bias": BIAS if config.bias else ""})
+    each = str(config.shared_by)
+    shared = {name: _filled(text, {"each": each}) for name, text in SHARED_KEYS.items()}
+    return _filled(maps, OWN_KEYS if config.shared_by == 1 else shared)
 
 
 def _mask(config: ToyConfig) -> str:

@@ -120,6 +120,8 @@ class Matrix:
     theme: Theme = LIGHT_THEME
     alt: str = ""
     """The alternative text"""
+    reasons: npt.NDArray[np.uint8] | None = None
+    """`Panel.reasons`"""
 
     @property
     def rows(self) -> int:
@@ -140,6 +142,12 @@ class Matrix:
     def hidden(self) -> npt.NDArray[np.bool_]:
         """(rows, cols): which cells are hidden."""
         return np.isnan(self.values)
+
+    @property
+    def hatches(self) -> npt.NDArray[np.uint8]:
+        """(rows, cols): 1 plus the place in `REASONS` of the hatching of each hidden cell, and 0 in the others."""
+        reasons = np.uint8(0) if self.reasons is None else self.reasons
+        return np.where(self.hidden, np.maximum(reasons, 1), 0).astype(np.uint8)
 
     @property
     def gap(self) -> float:

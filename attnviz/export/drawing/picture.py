@@ -30,6 +30,7 @@ from attnviz.figures.style import (
     brief_title,
 )
 from attnviz.formatting import number
+from attnviz.mask_reasons import REASONS, legend
 
 
 def scale(panel: Panel, palette: Palette) -> Colours:
@@ -85,19 +86,22 @@ def image(matrix: Matrix) -> Image.Image:
     down = max(1, min(ceil(2 * matrix.height / max(1, matrix.rows)), MAX_PIXELS // max(1, matrix.rows)))
     across = max(1, min(ceil(2 * matrix.width / max(1, matrix.cols)), MAX_PIXELS // max(1, matrix.cols)))
     pixels = matrix.colours.repeat(down, axis=0).repeat(across, axis=1)
-    hidden = matrix.hidden.repeat(down, axis=0).repeat(across, axis=1)
-    return Image.fromarray(hatched(pixels, hidden, matrix.theme))
+    hatches = matrix.hatches.repeat(down, axis=0).repeat(across, axis=1)
+    return Image.fromarray(hatched(pixels, hatches, matrix.theme))
 
 
-def hatched(pixels: Rgb, hidden: npt.NDArray[np.bool_], theme: Theme) -> Rgb:
-    """Return pixels (height, width, 3) with the hidden ones, (height, width), hatched."""
-    if not hidden.any():
+def hatched(pixels: Rgb, hatches: npt.NDArray[np.uint8], theme: Theme) -> Rgb:
+    """Return pixels (height, width, 3) with hidden ones hatched: `hatches` is (height, width), as `Matrix.hatches`."""
+    if not hatches.any():
         return pixels
-    ground, line = theme.hatch
-    y, x = np.indices(hidden.shape)
-    striped = np.asarray((x + y) % 16 < 5)[..., None]
-    hatch = np.where(striped, channels(line), channels(ground)).astype(np.uint8)
-    return np.where(hidden[..., None], hatch, pixels)
+    y, x = np.indices(hatches.shape)
+    rising, falling = (x + y) % 16 < 5, (x - y) % 16 < 5
+    striped = {"future": rising, "window": falling, "padding": rising | falling}
+    for code, reason in enumerate(REASONS, 1):
+        ground, line = map(channels, theme.hatch[reason])
+        hatch = np.where(np.asarray(striped[reason])[..., None], line, ground).astype(np.uint8)
+        pixels = np.where((hatches == code)[..., None], hatch, pixels)
+    return pixels
 
 
 def png(matrix: Matrix) -> bytes:
@@ -331,7 +335,7 @@ def _matrix(at: PlacedPanel, theme: Theme) -> Matrix:
     numbers, size = _numbers(at.panel, at.cell)
     colours = colour_cells(at.panel, theme)
     box = (at.x, at.y, at.width, at.height)
-    return Matrix(at.panel.name, *box, at.panel.values, colours, numbers, size, theme, at.panel.text)
+    return Matrix(at.panel.name, *box, at.panel.values, colours, numbers, size, theme, at.panel.text, at.panel.reasons)
 
 
 def _numbers(panel: Panel, cell: tuple[float, float]) -> tuple[tuple[tuple[str, ...], ...], float]:
@@ -382,7 +386,10 @@ def _title(at: PlacedPanel, palette: Palette) -> list[Mark]:
     finite = panel.values[np.isfinite(panel.values)]
     size_and_range = f"{size} · {number(float(finite.min()))} … {number(float(finite.max()))}" if finite.size else size
     name = shorten(panel.title, at.title_width, NAME, bold=True)
-    about = size_and_range if fonts.width(size_and_range, SHAPE) <= at.title_width else size
+    reasons = legend(panel.reasons)
+    hatchings = [f"{start} · {reasons}" for start in (size_and_range, size)] if reasons else []
+    lines = (*hatchings, size_and_range)
+    about = next((line for line in lines if fonts.width(line, SHAPE) <= at.title_width), size)
     ink = palette.role(panel.name) or palette.text
     return [
         Text(at.x, at.y - 28, name, NAME, ink, bold=True),

@@ -135,7 +135,7 @@ def _cells(matrix: Matrix, size: tuple[int, int], gap: int) -> Image.Image:
     row, down = _places(height, matrix.rows)
     column, across = _places(width, matrix.cols)
     pixels = matrix.colours[row][:, column]
-    pixels = hatched(pixels, matrix.hidden[row][:, column], matrix.theme)
+    pixels = hatched(pixels, matrix.hatches[row][:, column], matrix.theme)
     between = (down < gap)[:, None] | (across < gap)[None]
     paper = np.array(channels(matrix.theme.paper), np.uint8)
     return Image.fromarray(np.where(between[..., None], paper, pixels))

@@ -9,6 +9,7 @@ from io import BytesIO
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from reportlab import rl_config
 from reportlab.lib.colors import HexColor
 from reportlab.lib.utils import ImageReader
@@ -21,6 +22,7 @@ from attnviz.export.drawing.lines import safe
 from attnviz.export.drawing.marks import LIGHT_THEME, Box, Drawing, Gradient, Line, Matrix, Plain, Text
 from attnviz.export.drawing.picture import hexadecimal, ink_on, is_raster, png
 from attnviz.export.recording import Clip, Mark, Path, Picture, Piece, Pixels, Recording, Shape, TextLine
+from attnviz.mask_reasons import REASONS, Reason
 
 POINT = 0.75
 """Points per pixel: a sheet is 13.33 x 7.5 inches, like a slide"""
@@ -186,9 +188,10 @@ class _Page:
         self.box(Box(matrix.x, matrix.y, matrix.width, matrix.height, outline=matrix.theme.frame, line=0.7))
 
     def cells(self, matrix: Matrix) -> None:
-        canvas, hidden = self.canvas, matrix.hidden
-        if hidden.any():
-            self.hatching(matrix)
+        canvas, hidden, hatches = self.canvas, matrix.hidden, matrix.hatches
+        for code, reason in enumerate(REASONS, 1):
+            if (hatches == code).any():
+                self.hatching(matrix, hatches == code, reason)
         for i in range(matrix.rows):
             for j in range(matrix.cols):
                 if hidden[i, j]:
@@ -202,13 +205,13 @@ class _Page:
                     middle, base = matrix.number_at(i, j)
                     canvas.drawCentredString(middle, self.height - base, matrix.numbers[i][j])
 
-    def hatching(self, matrix: Matrix) -> None:
-        """Draw hatching in the hidden cells of a matrix."""
+    def hatching(self, matrix: Matrix, cells: npt.NDArray[np.bool_], reason: Reason) -> None:
+        """Draw the hatching of a reason in cells of a matrix."""
         canvas = self.canvas
-        ground, line = matrix.theme.hatch
+        ground, line = matrix.theme.hatch[reason]
         canvas.saveState()
         path = canvas.beginPath()
-        for i, j in zip(*matrix.hidden.nonzero(), strict=True):
+        for i, j in zip(*cells.nonzero(), strict=True):
             x, y, wide, high = matrix.box(int(i), int(j))
             path.rect(x, self.height - y - high, wide, high)
         canvas.clipPath(path, stroke=0, fill=0)
@@ -217,7 +220,11 @@ class _Page:
         canvas.setLineWidth(2.4)
         bottom, step = self.height - matrix.y - matrix.height, 8
         for shift in range(-int(matrix.height) - step, int(matrix.width) + step, step):
-            canvas.line(matrix.x + shift, bottom, matrix.x + shift + matrix.height, bottom + matrix.height)
+            left, right = matrix.x + shift, matrix.x + shift + matrix.height
+            if reason != "window":
+                canvas.line(left, bottom, right, bottom + matrix.height)
+            if reason != "future":
+                canvas.line(left, bottom + matrix.height, right, bottom)
         canvas.restoreState()
 
     def note_missing(self, drawing: Drawing) -> None:

@@ -29,6 +29,7 @@ from attnviz.export.sheets import (
 from attnviz.figures.panels import NUMBERED
 from attnviz.figures.style import RULE
 from attnviz.formulas import Expression, runs
+from attnviz.mask_reasons import REASONS, Reason
 
 if TYPE_CHECKING:
     from pptx.slide import Slide
@@ -55,7 +56,7 @@ def is_table(matrix: Matrix) -> bool:
 def add_matrix(shapes: Any, matrix: Matrix) -> None:
     """Add a matrix to a slide's shapes as a table."""
     wide, high = matrix.cell
-    hidden, size = matrix.hidden, safe_font_size(matrix, _CELL_SPARE)
+    hatches, size = matrix.hatches, safe_font_size(matrix, _CELL_SPARE)
     borders = _borders(dict.fromkeys("LRTB", matrix.theme.paper))
     rows = []
     for i in range(matrix.rows):
@@ -63,7 +64,8 @@ def add_matrix(shapes: Any, matrix: Matrix) -> None:
         for j in range(matrix.cols):
             number = matrix.numbers[i][j] if matrix.numbers else ""
             colour = hexadecimal(matrix.colours[i, j])
-            fill = _hatch(*matrix.theme.hatch) if hidden[i, j] else _solid(colour)
+            code = hatches[i, j]
+            fill = _hatch(REASONS[code - 1], matrix.theme) if code else _solid(colour)
             cells.append(_cell(number, size, ink_on(matrix.colours[i, j]), fill, borders))
         rows.append("".join(cells))
     place = (matrix.x, matrix.y, matrix.width, matrix.height)
@@ -149,9 +151,13 @@ def _solid(colour: str) -> str:
     return f'<a:solidFill><a:srgbClr val="{colour.lstrip("#")}"/></a:solidFill>'
 
 
-def _hatch(ground: str, line: str) -> str:
+_PRESETS: dict[Reason, str] = {"future": "wdUpDiag", "window": "wdDnDiag", "padding": "openDmnd"}
+
+
+def _hatch(reason: Reason, theme: Theme) -> str:
+    ground, line = theme.hatch[reason]
     front, back = (f'<a:srgbClr val="{colour[1:]}"/>' for colour in (line, ground))
-    return f'<a:pattFill prst="wdUpDiag"><a:fgClr>{front}</a:fgClr><a:bgClr>{back}</a:bgClr></a:pattFill>'
+    return f'<a:pattFill prst="{_PRESETS[reason]}"><a:fgClr>{front}</a:fgClr><a:bgClr>{back}</a:bgClr></a:pattFill>'
 
 
 def _borders(colours: dict[str, str]) -> str:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from base64 import b64encode
 from xml.sax.saxutils import escape, quoteattr
 
+import numpy as np
+
 from attnviz.export.drawing import fonts
 from attnviz.export.drawing.lines import safe
-from attnviz.export.drawing.marks import Box, Drawing, Gradient, Line, Matrix, Plain, Text
+from attnviz.export.drawing.marks import Box, Drawing, Gradient, Line, Matrix, Plain, Text, Theme
 from attnviz.export.drawing.picture import data_url, hexadecimal, ink_on, is_raster
 from attnviz.figures.style import RULE, RULE_OPACITY
+from attnviz.mask_reasons import REASONS, Reason
 
 FALLBACK = (
     f"'{fonts.FAMILY}', 'Source Sans 3', Calibri, Carlito, 'Noto Sans', 'Noto Sans CJK SC', 'Noto Color Emoji', "
@@ -27,7 +30,7 @@ def write_svg(drawing: Drawing) -> str:
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_n(drawing.width)} {_n(drawing.height)}" '
         f'width="{_n(drawing.width)}" height="{_n(drawing.height)}" role="img" font-family="{escape(FALLBACK)}">\n'
         f"<title>{escape(safe(drawing.title))}</title>\n<desc>{escape(safe(drawing.alt))}</desc>\n"
-        f"<defs><style>{_faces(drawing)}</style>{_hatch(*drawing.theme.hatch)}</defs>\n{paper}\n{body}\n</svg>\n"
+        f"<defs><style>{_faces(drawing)}</style>{_hatches(drawing)}</defs>\n{paper}\n{body}\n</svg>\n"
     )
 
 
@@ -43,11 +46,22 @@ def _faces(drawing: Drawing) -> str:
     return "".join(faces)
 
 
-def _hatch(ground: str, line: str) -> str:
+_HATCH_IDS: dict[Reason, str] = {"future": "hatch", "window": "hatch-window", "padding": "hatch-padding"}
+
+
+def _hatches(drawing: Drawing) -> str:
+    """Return the patterns of hidden cells: that of the future, and those of other reasons that occur."""
+    codes = {int(code) for matrix in drawing.matrices for code in np.unique(matrix.hatches)} | {1}
+    return "".join(_hatch(reason, drawing.theme) for code, reason in enumerate(REASONS, 1) if code in codes)
+
+
+def _hatch(reason: Reason, theme: Theme) -> str:
+    ground, line = theme.hatch[reason]
+    falling, rising = (f'<rect width="{size}" fill="{line}"/>' for size in ('8" height="2.6', '2.6" height="8'))
+    lines = {"future": rising, "window": falling, "padding": rising + falling}[reason]
     return (
-        '<pattern id="hatch" width="8" height="8" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">'
-        f'<rect width="8" height="8" fill="{ground}"/>'
-        f'<rect width="2.6" height="8" fill="{line}"/></pattern>'
+        f'<pattern id="{_HATCH_IDS[reason]}" width="8" height="8" patternUnits="userSpaceOnUse" '
+        f'patternTransform="rotate(45)"><rect width="8" height="8" fill="{ground}"/>{lines}</pattern>'
     )
 
 
@@ -104,10 +118,11 @@ def _matrix(matrix: Matrix) -> str:
 
 
 def _cells(matrix: Matrix) -> str:
-    hidden, parts = matrix.hidden, []
+    hatches, parts = matrix.hatches, []
     for i in range(matrix.rows):
         for j in range(matrix.cols):
-            fill = "url(#hatch)" if hidden[i, j] else hexadecimal(matrix.colours[i, j])
+            code = hatches[i, j]
+            fill = f"url(#{_HATCH_IDS[REASONS[code - 1]]})" if code else hexadecimal(matrix.colours[i, j])
             parts.append(f'<rect {_edges(*matrix.box(i, j))} fill="{fill}"/>')
     if matrix.numbers:
         parts.append(f'<g font-size="{_n(matrix.size)}" text-anchor="middle">')

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator, Sequence
-from itertools import groupby, pairwise
+from itertools import pairwise
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from attnviz.export.drawing.marks import Box, Drawing, Gradient, Line, Mark, Mat
 from attnviz.export.drawing.picture import hexadecimal, ink_on, shorten
 from attnviz.export.sheets import MARGIN, WIDTH, Sheet, caption, draw_picture
 from attnviz.figures.panels import NUMBERED
+from attnviz.figures.style import runs
 from attnviz.formulas import latex
 
 MISSING = "avmissing"
@@ -113,10 +114,14 @@ _HEAD = r"""% One head of attention, step by step, by attnviz. Compile it with p
 \providecommand{\textquotesingle}{\char39 }
 \providecommand{\textasciigrave}{\char96 }
 % \avcell{row}{column}{colour}{ink}{number}, in a scope whose units are one cell; \avhidden{row}{column}{columns}
+% of a later key; \avwindow and \avpadding of a key outside of the window, and of padding
 \newcommand{\avcell}[5]{\definecolor{avcell}{HTML}{#3}\definecolor{avink}{HTML}{#4}%
   \fill[avcell,draw=white,line width=0.35pt] (#2,#1) rectangle ++(1,1);\node[text=avink] at (#2+0.5,#1+0.5) {#5};}
-\newcommand{\avhidden}[3]{\fill[black!17] (#2,#1) rectangle ++(#3,1);%
-  \fill[pattern=north east lines,pattern color=black!38] (#2,#1) rectangle ++(#3,1);}
+\newcommand{\avhatched}[5]{\fill[#1] (#4,#3) rectangle ++(#5,1);%
+  \fill[pattern=#2,pattern color=black!38] (#4,#3) rectangle ++(#5,1);}
+\newcommand{\avhidden}{\avhatched{black!17}{north east lines}}
+\newcommand{\avwindow}{\avhatched{black!8}{north west lines}}
+\newcommand{\avpadding}{\avhatched{black!28}{crosshatch}}
 % Matrices with many cells are inline images: \avimage{left}{bottom}{width}{height}{columns}{rows}{colours}
 \newcommand{\avimage}[7]{\pgfsys@invoke{q #3 0 0 #4 #1 #2 cm BI /W #5 /H #6 /CS /RGB /BPC 8 /F /AHx ID #7> EI Q}}
 \makeatother
@@ -227,13 +232,10 @@ def _matrix(matrix: Matrix) -> Iterator[str]:
                     colour, number = matrix.colours[i, j], matrix.numbers[i][j] if matrix.numbers else ""
                     shown = f"${number.replace('−', '-')}$" if number else ""
                     yield f"\\avcell{{{i}}}{{{j}}}{{{hexadecimal(colour)[1:]}}}{{{ink_on(colour)[1:]}}}{{{shown}}}"
-    for i, row in enumerate(matrix.hidden):
-        at = 0
-        for is_hidden, cells in groupby(row.tolist()):
-            count = len(list(cells))
-            if is_hidden:
-                yield f"\\avhidden{{{i}}}{{{at}}}{{{count}}}"
-            at += count
+    hatches = matrix.hatches
+    for code, command in enumerate(("avhidden", "avwindow", "avpadding"), 1):
+        for i, at, end in runs(hatches == code):
+            yield f"\\{command}{{{i}}}{{{at}}}{{{end - at}}}"
     yield "\\end{scope}"
     box = _rectangle(matrix.x, matrix.y, matrix.width, matrix.height)
     yield f"\\draw[black!30,line width=0.25pt] {box};"

@@ -7,8 +7,9 @@ or layer that differs most from A's on A's text.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -285,11 +286,16 @@ def choose(pane: Pane, row: DeltaGenerator) -> Choice:
             if has_kinds:
                 _select(pane, "kind", kinds, KEYS["kind"].titles.__getitem__)
             if source.has_layers:
-                _select(pane, "layer", settled.layers, "layer {}".format)
+                marks = model.description.layer_marks(settled.kind)
+                _select(pane, "layer", settled.layers, partial(_layer_name, marks))
             _select(pane, "head", range(settled.heads), "head {}".format)
             for name, titles in (("scale", _scales(pane, source)), ("mask", _masks(source))):
                 _select(pane, name, titles, titles.__getitem__)
     return choice(pane.name, pane.get, model)  # after the menus have updated the view
+
+
+def _layer_name(marks: Mapping[int, str], layer: int) -> str:
+    return f"layer {layer} · {marks[layer]}" if layer in marks else f"layer {layer}"
 
 
 def _masks(source: Source) -> dict[str, str]:

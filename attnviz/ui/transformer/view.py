@@ -26,7 +26,7 @@ from attnviz.toy.config import (
     default_hidden_width,
     fitting_heads,
 )
-from attnviz.trace.model import ModelSizes, Place
+from attnviz.trace.model import Description, ModelSizes, Place
 from attnviz.ui import controls, shell, state
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import DESCRIBED, SavedView, view_of
@@ -213,12 +213,14 @@ def diagram(here: ShownPart, tokens: tuple[Tokens, Tokens | None], positions: st
                 "kind": place.kind,
                 "heads": description.layers[place.kind][1],
                 "head_size": description.head_size_at(place),
+                "key_heads": _key_heads(description, number),
+                "mark": description.layer_marks(place.kind).get(place.layer, ""),
                 "feed_forward": _feed_forward(sizes, here.places, place),
                 "steps": [
                     [name, PARTS[name].title_of(place.kind, place.layer)] for name in names_at(description, place)
                 ],
             }
-            for place in here.places
+            for number, place in enumerate(here.places)
         ],
         "norm_first": bool(description.norm_first),
         "width": description.width,
@@ -228,6 +230,14 @@ def diagram(here: ShownPart, tokens: tuple[Tokens, Tokens | None], positions: st
         "final_norm": description.final_norm,
         "head": description.shows_logits,
     }
+
+
+def _key_heads(description: Description, number: int) -> int | None:
+    """Return how many heads of keys the attention with this number has; None if that is not known."""
+    size = None if description.sizes is None else description.sizes.attentions[number]
+    if size is None or len(size.projections) != 3:
+        return None
+    return size.projections[1].outputs // size.head_size
 
 
 def _feed_forward(sizes: ModelSizes | None, places: tuple[Place, ...], place: Place) -> list[list[int]] | None:

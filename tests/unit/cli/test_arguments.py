@@ -19,6 +19,7 @@ from attnviz.export.jobs import ALL, Exporter
 from attnviz.links.link import read_link
 from attnviz.serving.run import StartError
 from attnviz.settings import SettingsError
+from attnviz.sources.models import TOY_KEYS
 from attnviz.trained.card import AboutFiles
 
 
@@ -75,14 +76,17 @@ def test_options_override_a_link() -> None:
 
 def test_each_setting_of_the_toy_has_its_option() -> None:
     wanted = {
-        "tokenizer": "char", "positions": "lab", "qkv": "linear", "heads": "3", "head_size": "12", "scale": "off",
+        "tokenizer": "char", "positions": "lab", "qkv": "linear", "heads": "4", "kv_heads": "2", "head_size": "12",
+        "scale": "off",
         "model_width": "24", "embedding": "uniform", "std_q": "0.5", "std_k": "0.25", "std_v": "2", "mask": "causal",
-        "padding": "2", "mask_value": "-1e10", "projection": "0", "projection_bias": "1", "seed": "7",
+        "padding": "2", "mask_value": "-1e10", "charset": "text", "cap": "1.5", "sink": "-0.5",
+        "window": "3", "qk_norm": "1", "projection": "0", "projection_bias": "1", "seed": "7",
     }  # fmt: skip
     options = [f"--{name.replace('_', '-')}={value}" for name, value in wanted.items()]
     (view,), *_ = asked("a", "--source", "toy", *options)
     linked, notes = read_link({"text": "a", "source": "toy", **wanted})
     assert not notes
+    assert {*wanted, "head"} == set(TOY_KEYS)
     assert {name: view[name] for name in wanted} == {name: linked[name] for name in wanted}
 
 

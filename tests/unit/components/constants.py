@@ -24,6 +24,7 @@ from attnviz.links import values
 from attnviz.links.link import KEYS, SHARED_KEYS
 from attnviz.links.pages import PAGES
 from attnviz.links.values import Heads, Integer, Key, Number, OneOf, Switch
+from attnviz.mask_reasons import REASON_SIGNS, REASON_WORDS, REASONS
 from attnviz.measures import summary, thumbnails
 from attnviz.steps import PARTS, picture, weights
 from attnviz.ui.tokens import chips
@@ -54,7 +55,14 @@ def constants() -> dict[str, tuple[str, Any]]:
             "weights go from the canvas to purple.",
             by_theme(scales),
         ),
-        "HATCH": ("Hatching of cells that are masked: ground and line.", by_theme(lambda one: list(one.hatch))),
+        "HATCH": (
+            "Hatching of cells that are masked, by why they are: ground and line.",
+            by_theme(lambda one: {reason: list(colours) for reason, colours in one.hatch.items()}),
+        ),
+        "MASK_REASONS": (
+            "Why a mask hides a cell, in the order of legends: how its hatching looks, and its name.",
+            {name: {"sign": REASON_SIGNS[name], "words": REASON_WORDS[name]} for name in REASONS},
+        ),
         "PAPER": ("The ground of a page and of an exported picture.", by_theme(lambda one: one.paper)),
         "HEADING": ("Text on it.", by_theme(lambda one: one.heading)),
         "RULE_OPACITY": ("Of a line that is less important.", style.RULE_OPACITY),

@@ -92,11 +92,15 @@ def test_the_code_computes_what_torch_computes_under_every_mask(
      ToyConfig(positions="alibi", heads=3), ToyConfig(positions="buckets", heads=3, padding=1),
      ToyConfig(positions="alibi", cap=1.5, sink=0.5, causal=True, qkv="identity"),
      ToyConfig(positions="buckets", causal=True, window=3),
-     ToyConfig(positions="alibi", causal=True, padding=1, mask_value="-1e10_before", cap=1.5)],
+     ToyConfig(positions="alibi", causal=True, padding=1, mask_value="-1e10_before", cap=1.5),
+     ToyConfig(heads=4, kv_heads=2), ToyConfig(positions="buckets", heads=4, kv_heads=2, qk_norm=True),
+     ToyConfig(heads=3, kv_heads=1, bias=True, width=200, std_q=0.5, positions="rotary"),
+     ToyConfig(heads=4, kv_heads=2, qkv="identity"), ToyConfig(qk_norm=True, bias=True),
+     ToyConfig(qk_norm=True, positions="rotary", heads=4, kv_heads=2), ToyConfig(qk_norm=True, qkv="positions")],
 )  # fmt: skip
 def test_the_code_of_the_toy_draws_its_weights_and_names_nothing_that_it_does_not_use(config: ToyConfig) -> None:
     tokens = WordTokenizer().tokenize("the cat sat on the mat")
-    walk = trace_toy(tokens, config).walk(0, 0)
+    walk = trace_toy(tokens, config).walk(0, config.head_count - 1)
     inputs = (*toy_inputs(tokens.ids, config), *rotated_cells(walk))
     text = script(cells(walk, inputs, place="a test", needs="torch"))
     namespace: dict[str, Any] = {}

@@ -74,6 +74,19 @@ def test_what_hidden_cells_hold_is_said_as_the_masks_fill_it_in(
     assert of(quantity, **link).payload(stretch=None)[0]["hidden"] == hidden
 
 
+def test_why_cells_are_masked_is_sent_of_each_side_whose_rows_are_all_there() -> None:
+    causal, last = ({"causal": True, "window": window, "padding": ()} for window in (None, (1, 0)))
+    around = {"causal": False, "window": (1, 1), "padding": ()}
+    both = {name: of(name, mask="causal", b_mask="none", window="2").payload(stretch=None)[0]["mask_reasons"]
+            for name in ("weights", "scores")}  # fmt: skip
+    assert both == {"weights": {"a": last, "b": around}, "scores": {}}
+    same = of("weights", mask="causal", b_head="1").payload(stretch=None)[0]["mask_reasons"]
+    assert same == {"a": causal, "b": causal, "difference": causal}
+    longer = of("weights", mask="causal", b_text="the big cat sat").payload(stretch=None)[0]
+    assert longer["mask_reasons"] == {}
+    assert of("weights", b_mask="causal").payload(stretch=None)[0]["mask_reasons"] == {"b": causal}
+
+
 def test_the_rows_of_a_longer_text_are_aligned_and_gaps_have_no_label_of_their_own() -> None:
     found = of(b_text="the big cat sat")
     assert found.labels["query"] == found.labels["key"] == ["the", "– | big", "cat", "sat"]

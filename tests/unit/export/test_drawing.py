@@ -176,7 +176,7 @@ def test_hidden_cells_of_a_large_matrix_are_hatched_and_the_others_not() -> None
     picture_ = np.asarray(Image.open(io.BytesIO(png(matrix))))
     cells = picture_.reshape(40, 20, 30, 20, 3).swapaxes(1, 2)  # (rows, cols, 20, 20, 3)
     assert (cells[~hidden] == 7).all()
-    hatch = {channels(colour) for colour in LIGHT_THEME.hatch}
+    hatch = {channels(colour) for colour in LIGHT_THEME.hatch["future"]}
     assert {tuple(pixel) for pixel in cells[hidden].reshape(-1, 3).tolist()} == hatch
 
 

@@ -147,7 +147,7 @@ def test_cells_of_a_pdf_are_shapes_and_many_of_them_one_picture() -> None:
     assert page.extract_text().split() == ["1", "2", "4", "5", "6"]
     hatching = [state for _, state in seen_in(page) if state["clip"]]
     assert {state["clip"] for state in hatching} == {(("re", (100.5, 74.5, 139.5, 30.5)),)}
-    ground, stripe = (tuple(bytes.fromhex(colour[1:])) for colour in LIGHT_THEME.hatch)
+    ground, stripe = (tuple(bytes.fromhex(colour[1:])) for colour in LIGHT_THEME.hatch["future"])
     assert hatching[0]["rg"] == ground and {state["RG"] for state in hatching[1:]} == {stripe}
     ends = [[point for _, place in state["path"] for point in place] for state in hatching[1:]]
     assert {(right - left, below - above) for left, below, right, above in ends} == {(90, 90)}, "parallel, at 45°"

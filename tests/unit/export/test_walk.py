@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import xml.etree.ElementTree as ET
+from collections import Counter
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
@@ -29,8 +30,8 @@ from torch.nn.functional import scaled_dot_product_attention
 from attnviz.attention import causal_mask
 from attnviz.export.drawing import fonts
 from attnviz.export.drawing.lines import safe, wrap
-from attnviz.export.drawing.marks import THEMES, Matrix, Text
-from attnviz.export.drawing.picture import png
+from attnviz.export.drawing.marks import LIGHT_THEME, THEMES, Matrix, Text
+from attnviz.export.drawing.picture import image, png
 from attnviz.export.files.formats import FORMATS, TooLongError, svg_files
 from attnviz.export.files.pdf import write_pdf
 from attnviz.export.files.slides import write_slides
@@ -51,10 +52,10 @@ from attnviz.sources.models import DirectResources
 from attnviz.sources.shown import shown
 from attnviz.steps import ATTENTION, STEPS
 from attnviz.tokens import WordTokenizer
-from attnviz.toy.config import TransformerConfig
+from attnviz.toy.config import ToyConfig, TransformerConfig
 from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.walk import Walk
-from tests.toy import tokens_of
+from tests.toy import run_block, tokens_of
 
 DRAWING = "{http://schemas.openxmlformats.org/drawingml/2006/main}"
 SVG = "{http://www.w3.org/2000/svg}"
@@ -142,6 +143,34 @@ def test_the_head_outputs_in_the_files_are_those_of_torch() -> None:
     page = PdfReader(io.BytesIO(write_pdf([draw_sheet(sheets(walk, ["head_outputs"])[0])]))).pages[0].extract_text()
     for number in expected.flatten():
         assert f"{number:.2f}".replace("-", "−") in page or abs(number) < 0.005
+
+
+def test_why_cells_are_masked_is_seen_and_said_in_every_format() -> None:
+    walk = run_block(range(7), ToyConfig(causal=True, window=3, padding=2)).walk(0, 0)
+    reasons = walk.layer.mask_reasons
+    assert reasons is not None
+    counts, sheet = reasons.counts(7, 7), sheets(walk, ["masked"])
+    picture = write_svg(draw_sheet(sheet[0]))
+    ids = {"future": "hatch", "window": "hatch-window", "padding": "hatch-padding"}
+    assert {name: picture.count(f'fill="url(#{ids[name]})"') for name in counts} == counts
+    assert all(picture.count(f'<pattern id="{name}"') == 1 for name in ids.values())
+    assert "/ future, \\ outside of the window, × padding" in picture
+    deck = Presentation(io.BytesIO(write_slides(sheet)))
+    table = next(shape for shape in deck.slides[0].shapes if shape.has_table and shape.name == "masked").table
+    fills = [cell._tc.tcPr.find("{*}pattFill") for row in table.rows for cell in row.cells]
+    presets = Counter(fill.get("prst") for fill in fills if fill is not None)
+    assert presets == dict(zip(("wdUpDiag", "wdDnDiag", "openDmnd"), counts.values(), strict=True))
+    source = write_tikz(sheet)
+    for command, name in (("avhidden", "future"), ("avwindow", "window"), ("avpadding", "padding")):
+        cells = re.findall(rf"^\\{command}{{\d+}}{{\d+}}{{(\d+)}}$", source, re.MULTILINE)
+        assert sum(map(int, cells)) == counts[name]
+    assert picture_colours(walk) >= {colour for pair in LIGHT_THEME.hatch.values() for colour in pair}
+
+
+def picture_colours(walk: Walk) -> set[str]:
+    """Return the colours of the pixels of the masked scores."""
+    matrix = next(each for each in draw_sheet(sheets(walk, ["masked"])[0]).matrices if each.name == "masked")
+    return {"#{:02X}{:02X}{:02X}".format(*pixel) for pixel in np.asarray(image(matrix)).reshape(-1, 3)}
 
 
 def test_masked_cells_are_hatched_and_carry_no_number() -> None:

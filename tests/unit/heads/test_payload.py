@@ -109,7 +109,7 @@ def test_a_payload_holds_all_that_is_known_of_the_text(trace: Trace) -> None:
     assert header["rows"] == header["cols"] == len(trace.tokens)
     assert header["query_labels"] == header["key_labels"] == list(trace.tokens.labels)
     assert header["rollout"] is True
-    assert header["norms"] is True
+    assert (header["norms"], header["has_sinks"]) == (True, False)
     assert header["causal"] is False
     assert header["view"] == {"layer": 1}
     about = surveyed(trace)
@@ -193,6 +193,14 @@ def test_what_holds_for_one_layer_alone_is_not_said_of_all(trace: Trace) -> None
         assert not about.causal
         assert about.key_norms is None
         assert not about.hidden.any()
+
+
+def test_a_sink_is_said_since_rows_then_sum_to_less_than_1(trace: Trace) -> None:
+    layer = trace.layer(0)
+    sinks = torch.zeros(layer.heads, 1, 1)
+    with_sink = LayerTrace(layer.query, layer.key, layer.value, layer.scale, sinks=sinks)
+    found = Trace(trace.tokens, None, {"encoder": (Block(layer), Block(with_sink))}, trace.last_hidden_state)
+    assert sent(found, "encoder")["has_sinks"] is True
 
 
 def test_other_masks_than_a_causal_one_are_sent(trace: Trace) -> None:

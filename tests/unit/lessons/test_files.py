@@ -212,7 +212,7 @@ def test_eleven_lessons_are_shipped_each_with_a_question() -> None:
     ]  # fmt: skip
     of_ten = ("attention", "transformer", "forming", "explanation", "bert")
     assert [len(lessons[name].scenes) for name in of_ten] == [10] * 5
-    assert len(lessons["today"].scenes) == 11
+    assert len(lessons["today"].scenes) == 13
     mistakes = [read_link(scene.values())[0] for scene in lessons["mistakes"].scenes]
     assert [(one["check"], one["mistake"], one["answer"]) for one in mistakes] == [("mistake", n, False) for n in NAMES]
     assert all(scene.question for scene in lessons["mistakes"].scenes)

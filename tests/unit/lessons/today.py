@@ -18,10 +18,10 @@ from tests.unit.lessons.trainings import written
 CATS = "the cat saw the cat saw the cat saw"
 
 
-def operands(text: str = DEFAULT_TEXT, **config: object) -> tuple[Tensor, Tensor]:
-    """Return query and key of head 0, (T, D) each, before any rotation."""
-    head = run_block(WordTokenizer().tokenize(text).ids, ToyConfig(**config)).layer(0)  # type: ignore[arg-type]
-    return head.query[0].double(), head.key[0].double()
+def operands(text: str = DEFAULT_TEXT, *, head: int = 0, **config: object) -> tuple[Tensor, Tensor]:
+    """Return query and key of a head, (T, D) each, before any rotation."""
+    layer = run_block(WordTokenizer().tokenize(text).ids, ToyConfig(**config)).layer(0)  # type: ignore[arg-type]
+    return layer.query[head].double(), layer.key[head].double()
 
 
 def turned(vectors: Tensor) -> np.ndarray:
@@ -78,6 +78,13 @@ def today() -> dict[int, Sequence[str]]:
 
     assert sink(3).argmin() == 2
     assert sink(3).min() > 0.5
+    shared = [operands(heads=8, head=head) for head in (0, 1)]
+    (query, key), (other_query, _) = shared
+    weights = [(each @ key.T / sqrt(8)).softmax(-1) for each in (query, other_query)]
+    assert [int(each[7].argmax()) for each in weights] == [10, 6]  # “tired.”, “because”
+    assert signless(weights[0][7, 10]) == "0.28"  # which the question says
+    kept = [2 * heads * 8 for heads in (8, 2)]
+
     return {
         1: [signless(added[i, i + 1]) for i in (0, 3, 6)],
         3: [signless(rotary[i, i + 1]) for i in (0, 3, 6)],
@@ -85,7 +92,9 @@ def today() -> dict[int, Sequence[str]]:
         5: [signless(alike[8, 1]), *(signless(falling[k]) for k in (1, 4, 7))],
         6: [signless(window[7, k]) for k in (5, 6, 7)],
         7: ["91"],
-        8: [signless(number) for number in (wide.max(), capped.max(), wide.min(), capped.min())],
-        9: [signless(sink(2)[4])],
-        10: [signless(sink(3)[4]), signless(sink(3)[2])],
+        8: [signless(other_query[7, 0]), signless(key[7, 0])],
+        9: [signless(weights[1][7, 6]), *map(str, kept)],
+        10: [signless(number) for number in (wide.max(), capped.max(), wide.min(), capped.min())],
+        11: [signless(sink(2)[4])],
+        12: [signless(sink(3)[4]), signless(sink(3)[2])],
     }

@@ -53,6 +53,7 @@ GOOD = [
     ("std_v", "10", 10.0),
     ("std_q", "0.12345678", 0.123457),
     ("projection_bias", "1", True),
+    ("qk_norm", "1", True),
     ("projection", "0", False),
     ("positions", "lab", "lab"),
     ("architecture", "both", "both"),
@@ -182,7 +183,8 @@ RANGES = {
     **dict.fromkeys(("layer", "head", "q", "k", "block", "lm_block", "hit", "blank_at"), (0, 100_000)),
     "heads": (1, 8), "head_size": (2, 64), "padding": (0, 512), "model_width": (8, 512), "seed": (0, 999_999),
     "depth": (1, 12), "decoder_depth": (1, 12), "width": (8, 128), "feed_forward": (1, 512), "block_size": (1, 64),
-    "strongest": (0, 1000), "pads": (1, 16), "window": (1, 512), "draw": (0, 999), "scene": (1, 100),
+    "strongest": (0, 1000), "pads": (1, 16), "window": (1, 512), "kv_heads": (1, 8), "draw": (0, 999),
+    "scene": (1, 100),
     "train_block": (1, 128), "text_from": (0, 5_242_880), "text_to": (0, 5_242_880), "steps": (1, 100_000),
     "batch": (1, 4096), "warm_up": (0, 100_000), "train_layers": (0, 12), "train_heads": (1, 8),
     "train_width": (8, 128), "snapshot": (0, 100_000), "length": (1, 300), "top_k": (0, 10_000), "drawn": (0, 299),
@@ -197,7 +199,7 @@ LONGEST = {
 CHOICES = ["source", "kind", "way", "step", "tokenizer", "charset", "positions", "qkv", "mask", "projection", "stretch"]
 CHOICES += ["architecture", "norm", "activation", "bias", "part"]
 CHOICES += ["compare", "quantity", "b_source", "b_kind", "b_mask"]
-CHOICES += ["embedding", "mask_value", "projection_bias", "recompute"]
+CHOICES += ["embedding", "mask_value", "projection_bias", "qk_norm", "recompute"]
 CHOICES += ["drawing", "focus", "predict", "lecture"]
 CHOICES += ["rollout", "show", "direction", "special", "between", "values", "mean", "sort", "more", "check", "over_all"]
 CHOICES += ["mistake", "answer", "decay", "optimiser", "train_part", "run"]

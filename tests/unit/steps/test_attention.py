@@ -27,7 +27,7 @@ from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import walk_to_attention
 from attnviz.toy.config import ToyConfig, TransformerConfig
 from attnviz.toy.transformer import trace_transformer
-from attnviz.trace.matrices import find_matrix, matrix
+from attnviz.trace.matrices import find_matrix, matrix, operand
 from attnviz.trace.walk import Walk
 from tests.loaded import built_in_model
 from tests.toy import run_block
@@ -56,6 +56,8 @@ CONFIGS = {
     "soft cap, -1e10": ToyConfig(cap=1.5, causal=True, mask_value="-1e10"),
     "soft cap, -1e10 before scaling": ToyConfig(cap=1.5, causal=True, padding=2, mask_value="-1e10_before"),
     "sink": ToyConfig(sink=0.5),
+    "norms, turned": ToyConfig(qk_norm=True, positions="rotary"),
+    "norms": ToyConfig(qk_norm=True),
     "window": ToyConfig(window=3),
     "causal window": ToyConfig(window=2, causal=True),
     "causal window, -1e10, padding": ToyConfig(window=2, causal=True, mask_value="-1e10", padding=1),
@@ -84,6 +86,7 @@ def inputs(walk: Walk) -> dict[str, Any]:
         space |= {"token_embeddings": walk.parts[0], "positions": walk.parts[1]}
     if layer.rotation is not None:
         space |= {"cos": layer.rotation.cos, "sin": layer.rotation.sin}
+    space |= {f"gamma_{name}": norm.weight[head] for name, norm in layer.norms.items()}
     space["mask"] = layer.mask.of_heads(head).cells
     space["sinks"] = find_matrix(walk, "sinks")
     bias = layer.position_bias
@@ -121,7 +124,7 @@ def check(walk: Walk) -> None:
     for name in ("value", "scores", "scaled", "masked", "weights", "head_outputs"):
         torch.testing.assert_close(space[name], getattr(steps, name), rtol=1e-5, atol=1e-5, msg=lambda m, n=name: n + m)
     for name in ("query", "key"):
-        turned = name if layer.rotation is None else f"rotated_{name}"
+        turned = operand(layer, "query" if name == "query" else "key")
         torch.testing.assert_close(space[turned], getattr(steps, name), rtol=1e-5, atol=1e-5)
         torch.testing.assert_close(space[name], matrix(walk, name), rtol=1e-5, atol=1e-5)
     torch.testing.assert_close(space["concat"], layer.concat())
@@ -268,6 +271,16 @@ def test_facts_are_about_these_numbers() -> None:
         f"Here row {q}, “{'abcde'[q]}”, puts {round(100 * float(weights[q, k]))} % on column {k}, “{'abcde'[k]}”."
     )
     assert "2 heads × 8 numbers = 16 a row" in ATTENTION["concat"].fact(walk)
+
+
+def test_the_masked_step_says_how_many_cells_are_hidden_for_each_reason() -> None:
+    walk = walk_toy(ToyConfig(causal=True, window=2, padding=1))
+    text = "Here 18 of 25 cells are hidden: 10 future, 3 outside of the window, 5 padding."
+    rows = [[k == 0 or k > q or k < q - 1 for k in range(5)] for q in range(5)]
+    assert sum(map(sum, rows)) == 18
+    assert WALK["masked"].fact(walk) == text
+    assert "a sliding window of 2." in str(WALK["masked"].notice(walk))
+    assert WALK["masked"].fact(walk_toy(ToyConfig(window=2))) == "Here 12 of 25 cells are hidden."
 
 
 def test_a_decoder_that_looks_at_the_same_words_of_the_encoder_looks_at_others(tmp_path: Path) -> None:

@@ -496,17 +496,65 @@ def test_a_window_hides_what_is_far_away(config: ToyConfig, kind: str, window: t
     assert torch.equal(mask.hidden((6, 6)), hidden)
 
 
+@pytest.mark.parametrize("bias", [False, True])
+@pytest.mark.parametrize("kv_heads", [1, 2, 4])
+def test_heads_that_share_keys_have_those_of_the_first_of_them(kv_heads: int, bias: bool) -> None:
+    """Queries and W_O stay; attention is torch's own with grouped queries."""
+    config = ToyConfig(heads=4, bias=bias, causal=True)
+    own, layer = (run_block(IDS, each).layer(0) for each in (config, replace(config, kv_heads=kv_heads)))
+    each = 4 // kv_heads
+    first = [head // each * each for head in range(4)]
+    assert torch.equal(layer.query, own.query)
+    assert torch.equal(layer.key, own.key[first])
+    assert torch.equal(layer.value, own.value[first])
+    assert layer.shared_by == each
+    key, value = layer.key[::each], layer.value[::each]
+    theirs = F.scaled_dot_product_attention(layer.query, key, value, is_causal=True, enable_gqa=True)
+    torch.testing.assert_close(layer.all_heads().head_outputs, theirs)
+
+
+@pytest.mark.parametrize("config", [ToyConfig(positions="rotary", bias=True), ToyConfig(qkv="identity", heads=3)])
+def test_norms_of_queries_and_keys_are_torchs_rms_norm_before_the_rotation(config: ToyConfig) -> None:
+    plain, layer = (run_block(IDS, each).layer(0) for each in (config, replace(config, qk_norm=True)))
+    size = config.width_per_head
+    for name in ("query", "key"):
+        torch.testing.assert_close(layer.projected(name), plain.projected(name))
+        expected = F.rms_norm(plain.projected(name), (size,), eps=1e-6)
+        torch.testing.assert_close(layer.normed(name), expected)
+        torch.testing.assert_close(getattr(layer, name), layer.turned(expected))
+    assert torch.equal(layer.value, plain.value)
+    assert layer.query.norm(dim=-1).max() == pytest.approx(math.sqrt(size), rel=1e-4)
+
+
+def test_fewer_heads_of_keys_have_fewer_parameters() -> None:
+    counts = {
+        kv_heads: Toy(ToyConfig(heads=4, kv_heads=kv_heads), WordTokenizer().tokenize).description.parameters
+        for kv_heads in (None, 4, 2, 1)
+    }
+    assert [count["projections"] for count in counts.values()] == [maps * 16 * 8 for maps in (12, 12, 8, 6)]
+    assert len({count["output"] for count in counts.values()}) == 1
+
+
+def test_a_number_of_heads_of_keys_divides_that_of_the_heads() -> None:
+    for kv_heads in (0, 3, 8):
+        with pytest.raises(ValueError, match=f"^4 heads can't share {kv_heads} heads of keys and values$"):
+            ToyConfig(heads=4, kv_heads=kv_heads)
+    assert ToyConfig(heads=4, kv_heads=2, qkv="positions").shared_by == 1
+    view, _ = read_link({"text": "a", "heads": "6", "kv_heads": "4"})
+    assert ToyConfig.of(view.__getitem__).kv_heads == 3
+
+
 def test_a_links_settings_are_the_toys() -> None:
     link = {
         "heads": "3", "head_size": "12", "qkv": "linear", "std_q": "0.5", "std_k": "0.25", "std_v": "2",
         "embedding": "uniform", "positions": "lab", "scale": "sqrt_c", "padding": "1", "mask_value": "-1e10_before",
         "projection": "0", "seed": "7", "mask": "causal", "model_width": "24", "projection_bias": "1", "cap": "2.5",
-        "sink": "-0.5", "window": "4",
+        "sink": "-0.5", "window": "4", "kv_heads": "1", "qk_norm": "1",
     }  # fmt: skip
     view, notes = read_link({"text": "a b c", **link})
     assert not notes
     config = ToyConfig(24, 3, 12, "linear", 0.5, 0.25, 2.0, "uniform", "lab", "sqrt_c", True, 1, "-1e10_before", False,
-                       True, 7, 2.5, -0.5, 4)  # fmt: skip
+                       True, 7, 2.5, -0.5, 4, 1, True)  # fmt: skip
     assert ToyConfig.of(view.__getitem__) == config
     usual, _ = read_link({"text": "a b c"})
     assert ToyConfig.of(usual.__getitem__) == ToyConfig()

@@ -4,6 +4,7 @@ import { contextOf } from "../core/dom.ts";
 import { blend, COVER, HATCH, INK, SCALES, TEXT_INK } from "../core/colours.ts";
 import { CELL_NUMBERS } from "../core/constants.ts";
 import { fixed } from "../core/format.ts";
+import { legend, reasonBoxes } from "../core/mask_reasons.ts";
 import { paintColumnLabels, paintRowLabels } from "./labels.ts";
 import { fitFormula, shorten } from "./layout.ts";
 import { paintNumbers } from "./numbers.ts";
@@ -95,7 +96,9 @@ export function paintTitle({ context, theme, font, type }: BoardPen, { panel, x,
   const size = `${rows} × ${cols}`;
   const range = !covers && panel.seen?.map((value) => fixed(value, 2)).join(" … ");
   const whole = range ? `${size} · ${range}` : size;
-  context.fillText(widthOf(whole) <= titleRoom.axis ? whole : size, x, y - 6 * type.unit);
+  const reasons = panel.gaps && legend(panel.reasons, panel.shape);
+  const lines = [...(reasons ? [`${whole} · ${reasons}`, `${size} · ${reasons}`] : []), whole];
+  context.fillText(lines.find((line) => widthOf(line) <= titleRoom.axis) ?? size, x, y - 6 * type.unit);
 }
 
 function paintCells(pen: BoardPen, place: Place, image: HTMLCanvasElement, { from, to, cell }: CellWindow) {
@@ -106,8 +109,7 @@ function paintCells(pen: BoardPen, place: Place, image: HTMLCanvasElement, { fro
   context.rect(x, y, width, height);
   context.clip();
   if ((panel.gaps && !panel.is_blank) || place.mix?.from.panel.gaps) {
-    context.fillStyle = hatching(context, theme);
-    context.fillRect(x, y, width, height);
+    paintHatching(pen, place, { from, to, cell });
   }
   context.imageSmoothingEnabled = false;
   const [rows, cols] = panel.shape;
@@ -151,31 +153,52 @@ function paintBlank(
   }
 }
 
-const tiles: Partial<Record<Theme, HatchTile>> = {};
+type Reason = Hatch["reason"];
+const tiles: Record<string, HatchTile> = {};
 
-/** The tile says what is drawn on it, for those who make hatching of lines. */
-function hatching(context: Canvas2D, theme: Theme) {
-  const tile = (tiles[theme] ??= hatchTile(theme));
-  return context.createPattern(tile, "repeat") ?? HATCH[theme][0];
+/** Hatches all cells, as they show through where they are hidden, each by why it is. */
+function paintHatching({ context, theme }: BoardPen, place: Place, { from, to, cell }: CellWindow) {
+  const { x, y, width, height } = place;
+  const { reasons, shape } = place.panel;
+  context.fillStyle = hatching(context, theme, "future");
+  context.fillRect(x, y, width, height);
+  for (const { reason, row, column, rows, columns } of reasons ? reasonBoxes(reasons, shape) : []) {
+    if (row + rows <= from.row || row >= to.row) continue;
+    context.fillStyle = hatching(context, theme, reason);
+    const [left, top] = [x + (column - from.column) * cell.width, y + (row - from.row) * cell.height];
+    context.fillRect(left, top, columns * cell.width, rows * cell.height);
+  }
 }
 
-function hatchTile(theme: Theme): HatchTile {
+/** The tile says what is drawn on it, for those who make hatching of lines. */
+function hatching(context: Canvas2D, theme: Theme, reason: Reason) {
+  const tile = (tiles[`${theme} ${reason}`] ??= hatchTile(theme, reason));
+  return context.createPattern(tile, "repeat") ?? HATCH[theme][reason][0];
+}
+
+function hatchTile(theme: Theme, reason: Reason): HatchTile {
   const tile = document.createElement("canvas");
   tile.width = 6;
   tile.height = 6;
   const pen = contextOf(tile);
-  const [ground, line] = HATCH[theme];
+  const [ground, line] = HATCH[theme][reason];
   const lineWidth = 1.4;
   pen.fillStyle = ground;
   pen.fillRect(0, 0, 6, 6);
   pen.strokeStyle = line;
   pen.lineWidth = lineWidth;
   for (const shift of [-6, 0, 6]) {
-    pen.moveTo(shift - 1, 7);
-    pen.lineTo(shift + 7, -1);
+    if (reason !== "window") {
+      pen.moveTo(shift - 1, 7);
+      pen.lineTo(shift + 7, -1);
+    }
+    if (reason !== "future") {
+      pen.moveTo(shift - 1, -1);
+      pen.lineTo(shift + 7, 7);
+    }
   }
   pen.stroke();
-  return Object.assign(tile, { hatch: { ground, line, lineWidth } });
+  return Object.assign(tile, { hatch: { ground, line, lineWidth, reason } });
 }
 
 function paintGrid({ context, theme }: BoardPen, { x, y, width, height }: Place, { from, to, cell }: CellWindow) {

@@ -40,6 +40,7 @@ export function readPanels(graph: HTMLElement | null | undefined): DrawnPanel[] 
       name: trace.name ?? "",
       rows: trace.meta?.rows ?? "",
       cols: trace.meta?.cols ?? "",
+      ...(trace.meta?.reasons && { reasons: trace.meta.reasons }),
       z: trace.z,
       height: trace.z.length,
       width: trace.z[0].length,

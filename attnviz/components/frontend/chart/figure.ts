@@ -6,6 +6,7 @@ import { sumOf as sum } from "../core/arithmetic.ts";
 import { channels, HATCH, INK, SCALES, TEXT_INK } from "../core/colours.ts";
 import { CELL_NUMBERS, CHART, RULE_OPACITY } from "../core/constants.ts";
 import { fixed, number, weightText } from "../core/format.ts";
+import { reasonBoxes } from "../core/mask_reasons.ts";
 import { escape, marginsOf, xAxis, yAxis } from "./axes.ts";
 
 export { enlarged } from "./enlarged.ts";
@@ -134,7 +135,7 @@ function heatmapOf({ panel, rows, cols, suffix }: ChartPlace, theme: Theme): Plo
     type: "heatmap",
     name: panel.name,
     z: panel.z,
-    meta: { rows: panel.rows, cols: panel.cols },
+    meta: { rows: panel.rows, cols: panel.cols, ...(panel.reasons && { reasons: panel.reasons }) },
     xaxis: `x${suffix}`,
     yaxis: `y${suffix}`,
     zmin: panel.low,
@@ -191,14 +192,37 @@ function operationOf(text: string, places: ChartPlace[]) {
   };
 }
 
+const SIDE = 240; // of an image of hatching, which is stretched over its matrix
+const LINES = {
+  future: "<path d='M0,0V6' stroke-width='4'/>",
+  window: "<path d='M0,0H6' stroke-width='4'/>",
+  padding: "<path d='M0,0V6M0,0H6' stroke-width='3'/>",
+};
+
 /** Hatching behind a matrix, seen in its hidden cells. */
-function hatchingOf({ rows, cols, suffix }: ChartPlace, theme: Theme) {
-  const [ground, line] = HATCH[theme];
+function hatchingOf({ panel, rows, cols, suffix }: ChartPlace, theme: Theme) {
+  const boxes = panel.reasons ? reasonBoxes(panel.reasons, panel.shape) : [];
+  const [high, wide] = [SIDE / rows, SIDE / cols];
+  const paths = (["window", "padding"] as const).map((reason) => {
+    const own = boxes.filter((box) => box.reason === reason);
+    const path = own.map(
+      ({ row, column, rows: down, columns: across }) =>
+        `${column * wide},${row * high}h${across * wide}v${down * high}h-${across * wide}z`,
+    );
+    return [reason, path.join("M")] as const;
+  });
+  const areas = [["future", `0,0h${SIDE}v${SIDE}h-${SIDE}z`] as const, ...paths.filter(([, path]) => path)];
+  const patterns = areas.map(([reason]) => {
+    const [ground, line] = HATCH[theme][reason];
+    return (
+      `<pattern id='${reason}' width='6' height='6' patternUnits='userSpaceOnUse' patternTransform='rotate(45)'>` +
+      `<rect width='6' height='6' fill='${ground}'/><g stroke='${line}'>${LINES[reason]}</g></pattern>`
+    );
+  });
+  const filled = areas.map(([reason, path]) => `<path d='M${path}' fill='url(#${reason})'/>`);
   const pattern =
-    "<svg xmlns='http://www.w3.org/2000/svg' width='240' height='240'>" +
-    "<defs><pattern id='h' width='6' height='6' patternUnits='userSpaceOnUse' patternTransform='rotate(45)'>" +
-    `<rect width='6' height='6' fill='${ground}'/><rect width='2' height='6' fill='${line}'/></pattern></defs>` +
-    "<rect width='240' height='240' fill='url(#h)'/></svg>";
+    `<svg xmlns='http://www.w3.org/2000/svg' width='${SIDE}' height='${SIDE}'>` +
+    `<defs>${patterns.join("")}</defs>${filled.join("")}</svg>`;
   return {
     source: `data:image/svg+xml,${encodeURIComponent(pattern)}`,
     xref: `x${suffix}`,

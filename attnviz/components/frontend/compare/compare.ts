@@ -106,6 +106,7 @@ class Compare {
       rows: "query",
       cols: panel.name === ROWS ? "" : "key",
       numbered: true,
+      reasons: header.mask_reasons?.[panel.name],
     }));
     this.hovered = null;
     this.way = null;

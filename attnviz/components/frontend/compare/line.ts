@@ -1,7 +1,8 @@
 // The line under the picture: the hovered or pinned cell, its numbers in A and B, and their difference.
 
-import { COMPARED_LEVELS } from "../core/constants.ts";
+import { COMPARED_LEVELS, MASK_REASONS } from "../core/constants.ts";
 import { fixed, number, operand } from "../core/format.ts";
+import { reasonOf } from "../core/mask_reasons.ts";
 import { span, template } from "../core/template.ts";
 import { leastType } from "../core/type.ts";
 
@@ -41,12 +42,18 @@ export function rowParts({ labels }: CompareHeader, i: number, { divergence }: R
   ];
 }
 
+/** What a masked cell of one side holds, and why it is masked. */
+function masked({ hidden, mask_reasons: reasons }: CompareHeader, side: string, { i, j }: { i: number; j: number }) {
+  const reason = reasons?.[side] ? reasonOf(reasons[side], i, j) : null;
+  return hidden && reason ? hidden.replace(/\)$/, `: ${MASK_REASONS[reason].words})`) : hidden;
+}
+
 /** `A 0.1234 − B 0.0345 = 0.0889`, or what each side has instead of a number. */
 function sum(header: CompareHeader, at: { i: number; j: number }, numbers: Record<string, number>) {
   const write = (name: string) => {
     const x = numbers[name];
     if (!Number.isNaN(x)) return shown(name, x);
-    return span("quiet", missing(header, name, at) ?? header.hidden ?? "no number");
+    return span("quiet", missing(header, name, at) ?? masked(header, name, at) ?? "no number");
   };
   const [a, b] = [write("a"), write("b")];
   const { difference } = numbers;

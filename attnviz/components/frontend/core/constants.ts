@@ -60,10 +60,34 @@ export const SCALES = {
   },
 };
 
-/** Hatching of cells that are masked: ground and line. */
+/** Hatching of cells that are masked, by why they are: ground and line. */
 export const HATCH = {
-  light: ["#D4D4DC", "#AFAFBB"],
-  dark: ["#3A3A46", "#55555F"],
+  light: {
+    future: ["#D4D4DC", "#AFAFBB"],
+    window: ["#ECECF1", "#B9B9C6"],
+    padding: ["#B4B4C1", "#8E8E9E"],
+  },
+  dark: {
+    future: ["#3A3A46", "#55555F"],
+    window: ["#2B2B36", "#4B4B57"],
+    padding: ["#565664", "#757583"],
+  },
+};
+
+/** Why a mask hides a cell, in the order of legends: how its hatching looks, and its name. */
+export const MASK_REASONS = {
+  future: {
+    sign: "/",
+    words: "future",
+  },
+  window: {
+    sign: "\\",
+    words: "outside of the window",
+  },
+  padding: {
+    sign: "×",
+    words: "padding",
+  },
 };
 
 /** The ground of a page and of an exported picture. */

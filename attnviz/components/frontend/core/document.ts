@@ -127,6 +127,10 @@ export interface Header {
   scale: number;
   scale_label: string;
   mask: "none" | "causal" | "window" | "padding" | "cross" | "other";
+  /** how many heads after one another share a head of keys and values, where they do */
+  shared_by?: number;
+  /** why cells are hidden, unless `mask` says it */
+  mask_reasons?: MaskReasons;
   /** what is filled into hidden cells; null is −∞ */
   mask_value: number | null;
   /** the matrix that it is filled into: after the scaling, or before it */

@@ -189,7 +189,7 @@ class Layout {
   }
 
   /** The parts of a block. */
-  opened({ parts, number }: ModelBlock, left: number, middle: number, { top, height }: Lane) {
+  opened({ parts, number, reach }: ModelBlock, left: number, middle: number, { top, height }: Lane) {
     const isBlock = number !== null;
     const splits = splitsIn(parts);
     let x = left;
@@ -216,7 +216,7 @@ class Layout {
       y: top,
       width: x - left,
       height,
-      label: `Block ${number}`,
+      label: `Block ${number}${reach}`,
       room: Math.min(room, x - left),
     });
     return x;

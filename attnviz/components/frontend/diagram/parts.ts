@@ -54,11 +54,14 @@ export function stacksOf(model: ModelDiagram): Stack[] {
       const id = `${attention.stack} ${isInside ? attention.block : end}`;
       const known = blocks.find((block) => block.id === id);
       if (known) known.parts.push(part);
-      else blocks.push({ id, number: isInside ? attention.block : null, parts: [part] });
+      else blocks.push({ id, number: isInside ? attention.block : null, reach: reachOf(attention), parts: [part] });
     }
   }
   return stacks;
 }
+
+/** " · local" where a block's attention has a window, " · global" of the others in such a model; else "". */
+const reachOf = ({ mark }: ModelAttention) => (mark ? ` · ${mark === "global" ? mark : "local"}` : "");
 
 /** All parts in the order of computation. */
 export const allParts = (stacks: Stack[]) => stacks.flatMap(({ blocks }) => blocks.flatMap(({ parts }) => parts));
@@ -118,7 +121,7 @@ function sizesOf(
   layer: number,
 ): { widths: [number, number]; says: string; lines?: string[] } {
   const { width: c, vocabulary } = model;
-  const { stack, heads, head_size: d, feed_forward: maps, kind: attention } = model.attentions[layer];
+  const { stack, heads, feed_forward: maps, kind: attention } = model.attentions[layer];
   const f = maps?.at(-1)?.[0] ?? null; // the width that is brought back to C
   const rows = model.tokens[stack]?.length ?? 0;
   const keys = attention === "cross" ? (model.tokens.encoder?.length ?? 0) : rows;
@@ -148,11 +151,17 @@ function sizesOf(
     const short = { encoder: heads === 1 ? "Self-" : "Multi-head", decoder: "Masked", cross: "Cross-" }[attention];
     return {
       widths: [c, c],
-      says: `${counted(heads, "head")} of width ${d}, weights ${rows} × ${keys} each`,
+      says: `${headsSaid(model.attentions[layer])}, weights ${rows} × ${keys} each`,
       lines: [short, "attention"],
     };
   }
   return { widths: [c, c], says: changed(c, c) };
+}
+
+/** "8 heads of width 4, which share 2 heads of keys, window of 3" */
+function headsSaid({ heads, head_size: d, key_heads: shared, mark }: ModelAttention) {
+  const keys = shared !== null && shared < heads ? [`which share ${counted(shared, "head")} of keys`] : [];
+  return [`${counted(heads, "head")} of width ${d}`, ...keys, ...(mark ? [mark] : [])].join(", ");
 }
 
 const counted = (n: number, what: string) => `${n} ${what}${n === 1 ? "" : "s"}`;

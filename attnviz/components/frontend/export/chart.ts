@@ -5,6 +5,7 @@ import { canvasOf, cellPixels } from "../board/image.ts";
 import { blend, HATCH, inkOn, SCALES } from "../core/colours.ts";
 import { PAPER } from "../core/constants.ts";
 import { theme as themeOf } from "../core/dom.ts";
+import { reasonBoxes } from "../core/mask_reasons.ts";
 import { inTheme, paintPins } from "./theme.ts";
 import { cellAt, readPanels } from "../board/panels.ts";
 import { colourOf } from "../pen/measure.ts";
@@ -67,9 +68,14 @@ function paintCells(pen: Pen, panel: ChartPanel, theme: Theme) {
   pen.rect(x._offset, y._offset, x._length, y._length);
   pen.clip();
   if (data.some(Number.isNaN)) {
-    const [ground, line] = HATCH[theme];
-    pen.fillStyle = { hatch: { ground, line, lineWidth: 1.4 } };
-    pen.fillRect(left, top, right - left, bottom - top);
+    const [wide, high] = [(right - left) / width, (bottom - top) / height];
+    const boxes = panel.reasons ? reasonBoxes(panel.reasons, [height, width]) : [];
+    const all = { reason: "future" as const, row: 0, column: 0, rows: height, columns: width };
+    for (const { reason, row, column, rows, columns } of [all, ...boxes]) {
+      const [ground, line] = HATCH[theme][reason];
+      pen.fillStyle = { hatch: { ground, line, lineWidth: 1.4, reason } };
+      pen.fillRect(left + column * wide, top + row * high, columns * wide, rows * high);
+    }
   }
   pen.imageSmoothingEnabled = false;
   pen.drawImage(

@@ -18,11 +18,12 @@ export function gridPicture(grid: Grid): PagePicture {
     paint(pen, { theme }) {
       const { given, layout } = grid;
       if (!given || !layout) return;
-      const { layers, heads, order, faded, overview, chosen, current, theme: from } = given;
+      const { layers, heads, order, faded, overview, chosen, current, sharedBy, local, theme: from } = given;
       const font = getComputedStyle(grid.element).fontFamily || "sans-serif";
       pen.within({ density: DENSITY }, () => {
         const canvas = { style: {}, getContext: () => pen };
-        paintGrid(canvas, { layout, layers, heads, order, faded, overview, theme, density: DENSITY, font });
+        const looks = { layout, layers, heads, order, faded, overview, theme, sharedBy, local, font };
+        paintGrid(canvas, { ...looks, density: DENSITY });
       });
       for (const { head, colour } of chosen) {
         const place = grid.placeOf(head);

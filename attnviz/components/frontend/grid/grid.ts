@@ -22,6 +22,10 @@ export interface GridState {
   /** a byte a head: 1 where it stands back */
   faded: Uint8Array | null;
   theme: Theme;
+  /** how many heads after one another share a head of keys and values, the same in all layers */
+  sharedBy?: number;
+  /** a layer's: whether it has a window */
+  local?: boolean[];
   /** px of height */
   most: number;
   /** px of a thumbnail's side at most */
@@ -124,10 +128,11 @@ export class Grid {
     this.speak();
   }
 
-  paintNow({ layers, heads, order, faded, overview, theme }: GridState, layout: GridLayout) {
+  paintNow({ layers, heads, order, faded, overview, theme, sharedBy, local }: GridState, layout: GridLayout) {
     const font = getComputedStyle(this.element).fontFamily || "sans-serif";
     const density = window.devicePixelRatio || 1;
-    paintGrid(this.canvas, { layout, layers, heads, order, faded, overview, theme, density, font });
+    const looks = { layout, layers, heads, order, faded, overview, theme, sharedBy, local, density, font };
+    paintGrid(this.canvas, looks);
   }
 
   // ---- frames over the thumbnails
@@ -257,6 +262,6 @@ export class Grid {
   }
 }
 
-const PAINTED: (keyof GridState)[] = ["heads", "overview", "order", "faded", "theme", "most"];
+const PAINTED: (keyof GridState)[] = ["heads", "overview", "order", "faded", "theme", "most", "sharedBy"];
 
 const same = (a: HeadId | null, b: HeadId | null) => a !== null && b !== null && a[0] === b[0] && a[1] === b[1];

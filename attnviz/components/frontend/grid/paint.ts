@@ -24,6 +24,10 @@ export interface GridLooks {
   /** a byte a head: 1 where it stands back */
   faded: Uint8Array | null;
   overview: Overview | null;
+  /** how many heads after one another share a head of keys and values, the same in all layers */
+  sharedBy?: number;
+  /** a layer's: whether it has a window */
+  local?: boolean[];
   theme: Theme;
   density: number;
   font: string;
@@ -111,7 +115,7 @@ export function placeAt({ count, columns, left, top, pitch }: GridLayout, x: num
 /** Paints all thumbnails. */
 export function paintGrid(
   canvas: GridCanvas,
-  { layout, layers, heads, order, faded, overview, theme, density, font }: GridLooks,
+  { layout, layers, heads, order, faded, overview, sharedBy = 1, local, theme, density, font }: GridLooks,
 ) {
   const [wide, high] = [layout.width, layout.height].map((length) => Math.round(length * density));
   if (canvas.width !== wide || canvas.height !== high) [canvas.width, canvas.height] = [wide, high];
@@ -137,6 +141,8 @@ export function paintGrid(
   }
   context.globalAlpha = 1;
   if (!order) paintLabels(context, layout, { layers, theme, font });
+  if (!order && sharedBy > 1) paintBrackets(context, layout, { sharedBy, theme });
+  if (!order && local) paintLocal(context, layout, { local, theme });
   paintAxes(context, layout, { theme, font });
 }
 
@@ -197,6 +203,33 @@ function paintLabels(
   context.translate(-7 * unit, -middle);
 }
 
+/** A bracket above the heads of each group that shares keys and values. */
+function paintBrackets(
+  context: Canvas2D,
+  { type, columns, left, top, side, pitch }: GridLayout,
+  { sharedBy, theme }: { sharedBy: number; theme: Theme },
+) {
+  const [bar, foot] = [top - 4 * type.unit, 2 * type.unit];
+  context.fillStyle = INK[theme].key;
+  for (let first = 0; first < columns; first += sharedBy) {
+    const [from, to] = [left + first * pitch.x, left + (first + sharedBy - 1) * pitch.x + side];
+    context.fillRect(from, bar, to - from, 1);
+    for (const end of [from, to - 1]) context.fillRect(end, bar, 1, foot);
+  }
+}
+
+/** A bar beside the thumbnails of each layer with a window. */
+function paintLocal(
+  context: Canvas2D,
+  { type, left, top, side, pitch }: GridLayout,
+  { local, theme }: { local: boolean[]; theme: Theme },
+) {
+  context.fillStyle = INK[theme].text;
+  for (const [row, hasWindow] of local.entries()) {
+    if (hasWindow) context.fillRect(left - 5 * type.unit, top + row * pitch.y, 2 * type.unit, side);
+  }
+}
+
 /** Writes what the rows and columns of each thumbnail are. */
 function paintAxes(
   context: Canvas2D,
@@ -232,7 +265,7 @@ function thumbPainter({ data, height, width, hidden }: Overview, size: number, t
     (_, byte) => shades[Math.round(Math.sqrt(byte / 255) * (shades.length - 1))],
   );
   const pale = Uint32Array.from(table, (pixel) => mixed(pixel, table[0]));
-  const [ground, line] = HATCH[theme].map(pixel);
+  const [ground, line] = HATCH[theme].future.map(pixel);
   const stripe = STRIPE * density;
   return (n: number, faded: boolean) => {
     const colours = faded ? pale : table;

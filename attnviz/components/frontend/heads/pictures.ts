@@ -189,13 +189,14 @@ export class Pictures {
 const NOTHING: Pair = { q: null, k: null };
 
 /** A head as a matrix of the board. */
-function panelOf({ name, colour, at }: ShownHead, { rows, cols, high }: CellCount & { high: number }): Panel {
+function panelOf({ name, colour, at, reasons }: ShownHead, { rows, cols, high }: CellCount & { high: number }): Panel {
   return {
     name,
     title: name,
     role: "attention",
     ink: colour,
     data: at,
+    reasons,
     shape: [rows, cols],
     rows: "query",
     cols: "key",

@@ -2,6 +2,8 @@
 
 import { strongestOf } from "../core/arithmetic.ts";
 import { endText } from "../core/colour_limit.ts";
+import { MASK_REASONS } from "../core/constants.ts";
+import { reasonOf } from "../core/mask_reasons.ts";
 import { result, span, template } from "../core/template.ts";
 import { normMeasure } from "./norm_measures.ts";
 import { certainDigits, filtered } from "./values.ts";
@@ -16,6 +18,7 @@ import type { Store } from "./store.ts";
 export type Drawn = { shown: number; total: number };
 export type About = { heads: ShownHead[]; frame: HeadFrame; labels: { query: string[]; key: string[] } };
 
+const GLOBAL = "global"; // of a layer without a window, in a model with windows
 const BEST = 3; // tokens that a token's tooltip lists
 
 /** A head's measures as [{title, text, value}]. */
@@ -45,21 +48,45 @@ function saidOf(store: Store, head: HeadId) {
 export const labelSpan = (label: string) =>
   template("span", { class: "label", title: labelRule(label) || undefined }, labelText(label));
 
+/** What the grid marks of the layers: heads that share keys, and which layers have a window. */
+export function gridMarks({ shared_by: sharing = [], layer_marks: marks = [] }: ExplorerHeader) {
+  const [sharedBy = 1] = sharing;
+  const isSame = sharing.every((each) => each === sharedBy);
+  return { sharedBy: isSame ? sharedBy : 1, ...(marks.length && { local: marks.map((mark) => mark !== GLOBAL) }) };
+}
+
+/** "window of 4", or "global"; "" in a model without windows. */
+const markOf = ({ layers, layer_marks: marks = [] }: ExplorerHeader, layer: number) =>
+  marks[layers.indexOf(layer)] ?? "";
+
+/** Which layers have a window, as the bars beside them say, to stand before another sentence; "" where none has. */
+export function windowsNote({ layer_marks: marks = [] }: ExplorerHeader) {
+  const wide = [...new Set(marks.filter((mark) => mark !== GLOBAL))];
+  if (!wide.length) return "";
+  const widths = wide.map((mark) => mark.replace("window of ", "")).join(" or ");
+  const isMixed = marks.includes(GLOBAL);
+  const which = isMixed ? "Layers with a bar have" : marks.length > 1 ? "All layers have" : "The layer has";
+  return `${which} a window of ${widths} keys${isMixed ? "; the others are global" : ""}. `;
+}
+
 /** All about a head in one line, for those who do not see the grid. */
 export function headSentence(store: Store, head: HeadId) {
   const [layer, own] = head;
   const about = measuresOf(store, head).map(({ title, text }) => `${title} ${text}`);
-  return [`layer ${layer} head ${own}`, ...saidOf(store, head), ...about].join("; ");
+  const mark = markOf(store.header, layer);
+  return [`layer ${layer} head ${own}`, ...(mark ? [mark] : []), ...saidOf(store, head), ...about].join("; ");
 }
 
 /** A head of the grid: its name, its labels and its measures. */
 export function headReading(store: Store, head: HeadId) {
   const labels = saidOf(store, head).map((label) => span("label", label));
+  const mark = markOf(store.header, head[0]);
   const rows = measuresOf(store, head).map(({ title, text, value }) =>
     template("div", { class: "value-line" }, span("name", title), result(value, text)),
   );
   return [
     template("div", { class: "title" }, headName(head)),
+    mark !== "" && template("div", { class: "labels" }, span("label", mark)),
     labels.length > 0 && template("div", { class: "labels" }, ...labels),
     ...rows,
   ];
@@ -103,12 +130,17 @@ export function cellReading(
   token: typeof tokenOf = tokenOf,
 ): Child[] {
   const n = q * frame.cols + k;
-  const missing = (frame.causal && k > q) || frame.hidden?.[n] ? "masked" : "hidden";
+  const missing = ({ reasons }: ShownHead) => {
+    const reason = reasons && reasonOf(reasons, q, k);
+    if (reason) return `masked: ${MASK_REASONS[reason].words}`;
+    return (frame.causal && k > q) || frame.hidden?.[n] ? "masked" : "hidden";
+  };
   return [
     template("div", { class: "title" }, token("query", labels.query[q], q), " → ", token("key", labels.key[k], k)),
-    ...heads.map(({ name, colour, at, errors }) =>
-      valueLine({ colour, name, value: at[n], digits: certainDigits(errors[q]), missing }),
-    ),
+    ...heads.map((head) => {
+      const { name, colour, at, errors } = head;
+      return valueLine({ colour, name, value: at[n], digits: certainDigits(errors[q]), missing: missing(head) });
+    }),
   ];
 }
 

@@ -48,7 +48,7 @@ export class Scene {
     let heads: ShownHead[] = view.chosen.flatMap((head) => {
       const codes = this.store.codes(head);
       if (!codes) return [];
-      const make = () => filtered(codes, this.store.frame, filters, norms ? this.store.keyNorms(head) : null);
+      const make = () => filtered(codes, this.store.frameOf(head), filters, norms ? this.store.keyNorms(head) : null);
       const values = once([head, view.special, view.between, norms].join(), make);
       return [{ ...values, head, name: headName(head), colour: colours.get(head.join()) ?? "" }];
     });

@@ -36,9 +36,16 @@ export class Store {
       causal: header.causal,
       hidden: shared?.hidden?.data ?? null,
       groups: { query: header.query_groups, key: header.key_groups },
+      has_sinks: header.has_sinks,
     };
     this.norms = (shared?.key_norms?.data as Float32Array | undefined) ?? null;
     this.overview = shared ? this.overviewOf(shared) : null;
+  }
+
+  /** The frame with what the mask of the head's layer hides; a rollout has those of all layers. */
+  frameOf([layer, head]: HeadId): HeadFrame {
+    const reasons = this.header.mask_reasons?.[this.header.layers.indexOf(layer)];
+    return reasons && head >= 0 ? { ...this.frame, reasons } : this.frame;
   }
 
   has(head: HeadId) {

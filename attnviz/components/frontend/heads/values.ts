@@ -3,6 +3,7 @@
 // A weight is received as an integer from 0 to 65535, rint(weight × 65535), so its error is at most half a step.
 
 import { FAINT_BELOW, WEIGHT_LEVELS } from "../core/constants.ts";
+import { reasonOf } from "../core/mask_reasons.ts";
 
 const STEP = 1 / WEIGHT_LEVELS.full;
 const HALF = WEIGHT_LEVELS.error; // half a step, and what is lost where the product was worked out in single precision
@@ -28,9 +29,9 @@ export function letThrough({ query, key }: { query: number[]; key: number[] }, {
 /**
  * One head as it is shown: {at, errors, high, seen, short}.
  *
- * `codes` are its weights as they arrived (rows × cols); `frame` is {rows, cols, causal, hidden, groups}; `norms` are
- * the lengths ‖f(x)‖ of its keys, or null. `at` holds NaN where a cell is hidden; `errors` say how far each row's
- * numbers may be from the model's own; `seen` cells are not hidden; `short` rows were too small to be renormalised.
+ * `codes` are its weights as they arrived (rows × cols); `norms` are the lengths ‖f(x)‖ of its keys, or null. `at`
+ * holds NaN where a cell is hidden; `errors` say how far each row's numbers may be from the model's own; `seen` cells
+ * are not hidden; `short` rows were too small to be renormalised.
  */
 export function filtered(
   codes: Uint16Array,
@@ -38,17 +39,18 @@ export function filtered(
   filters: Filters,
   norms: Float32Array | null = null,
 ): ShownValues {
-  const { rows, cols, causal, hidden } = frame;
+  const { rows, cols, causal, hidden, reasons } = frame;
   const { queries, keys } = letThrough(frame.groups, filters);
   const at = new Float32Array(rows * cols).fill(NaN);
   const errors = new Float64Array(rows);
-  const shown = { at, errors, high: 0, seen: 0, short: 0 };
+  const shown = { at, errors, high: 0, seen: 0, short: 0, reasons };
   const longest = norms ? norms.reduce((a, b) => Math.max(a, b), 0) : 1;
   for (let i = 0; i < rows; i += 1) {
     if (!queries[i]) continue;
     const first = i * cols;
     const end = first + (causal ? Math.min(i + 1, cols) : cols);
-    const { rest, error } = filters.special === "renormalise" ? remainder(codes, frame, i) : { rest: 1, error: HALF };
+    const isDivided = filters.special === "renormalise";
+    const { rest, error } = isDivided ? remainder(codes, frame, i) : { rest: 1, error: HALF };
     if (rest < LEAST) {
       shown.short += 1;
       continue;
@@ -56,7 +58,7 @@ export function filtered(
     const factor = STEP / rest;
     errors[i] = error * longest;
     for (let n = first; n < end; n += 1) {
-      if (!keys[n - first] || hidden?.[n]) continue;
+      if (!keys[n - first] || hidden?.[n] || (reasons && reasonOf(reasons, i, n - first))) continue;
       const value = codes[n] * factor * (norms ? norms[n - first] : 1);
       at[n] = value;
       if (value > shown.high) shown.high = value;
@@ -68,9 +70,10 @@ export function filtered(
 
 /**
  * What a row has left without its special keys, and how far a weight divided by it may be off. A softmax's row sums to
- * 1, so the rest is 1 less the few special weights: better known than the sum of the many others.
+ * 1, so the rest is 1 less the few special weights: better known than the sum of the many others. With a sink the row
+ * sums to less, so the others are summed.
  */
-function remainder(codes: Uint16Array, { cols, groups }: HeadFrame, i: number) {
+function remainder(codes: Uint16Array, { cols, groups, has_sinks: hasSinks }: HeadFrame, i: number) {
   let [whole, special, specials] = [0, 0, 0];
   for (let j = 0; j < cols; j += 1) {
     const code = codes[i * cols + j];
@@ -79,15 +82,24 @@ function remainder(codes: Uint16Array, { cols, groups }: HeadFrame, i: number) {
     special += code;
     specials += 1;
   }
-  const sum = Math.abs(whole * STEP - 1) <= cols * HALF ? 1 : whole * STEP;
-  const rest = sum - special * STEP;
-  return { rest, error: (HALF * (1 + specials)) / rest };
+  const sumsToOne = !hasSinks && Math.abs(whole * STEP - 1) <= cols * HALF;
+  const rest = (sumsToOne ? 1 : whole * STEP) - special * STEP;
+  const summed = sumsToOne ? specials : cols - specials;
+  return { rest, error: (HALF * (1 + summed)) / rest };
 }
 
 /** The mean of several heads as they are shown; a cell that is hidden in one of them is hidden. */
 export function mean(heads: ShownValues[]): ShownValues {
   const [first] = heads;
-  const shown = { at: new Float32Array(first.at.length), errors: first.errors.slice(), high: 0, seen: 0, short: 0 };
+  const isShared = heads.every(({ reasons }) => JSON.stringify(reasons) === JSON.stringify(first.reasons));
+  const shown: ShownValues = {
+    at: new Float32Array(first.at.length),
+    errors: first.errors.slice(),
+    high: 0,
+    seen: 0,
+    short: 0,
+  };
+  if (isShared) shown.reasons = first.reasons;
   for (let n = 0; n < shown.at.length; n += 1) {
     let sum = 0;
     for (const { at } of heads) sum += at[n];

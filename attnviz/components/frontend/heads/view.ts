@@ -13,12 +13,14 @@ import {
   cellReading,
   drawnText,
   headReading,
+  gridMarks,
   headSentence,
   labelsOf,
   measureList,
   namedToken,
   tokenReading,
   waitingNote,
+  windowsNote,
 } from "./reading.ts";
 import { fadedBy, ranked } from "./scene.ts";
 import { Tooltip } from "./tooltip.ts";
@@ -171,13 +173,14 @@ export class View {
     const current = [view.layer, view.head] as HeadId;
     const without = !view.label || labelsOf(store, current).includes(view.label) ? "" : headName(current);
     const sentence = gridSentence({ measure, faded: kept.faded, label: view.label, without });
-    write(this.hint, sentence, span("how", `${HINT}${isOnlyGrid ? "" : ADDS}.`));
+    write(this.hint, windowsNote(store.header) + sentence, span("how", `${HINT}${isOnlyGrid ? "" : ADDS}.`));
     this.grid.update({
       layers,
       heads,
       overview: store.overview,
       order: kept.order,
       faded: kept.faded,
+      ...gridMarks(store.header),
       theme,
       most: this.height * SHARE,
       chosen: view.chosen.map((head) => ({ head, colour: shown.colours.get(head.join()) ?? "" })),

@@ -2,6 +2,7 @@
 
 import { sumOf } from "../core/arithmetic.ts";
 import { share as percent, number, operand, subscript } from "../core/format.ts";
+import { reasonOf } from "../core/mask_reasons.ts";
 import { result, span, template } from "../core/template.ts";
 import { Folded, termLines, vectorTable } from "./lists.ts";
 import { averagedOf, linesOf, marksOf } from "./ways.ts";
@@ -114,20 +115,10 @@ function biased({ capped: x, biased: y }: CellSteps) {
   return [how(number(x), " + ", operand(y - x, 4), " "), equals(y)];
 }
 
-function masked(
-  { mask, mask_value: value, mask_fills: fills, scale, cap }: AttentionHeader,
-  q: number,
-  k: number,
-  { score, biased: x, bias, masked: y }: CellSteps,
-) {
+function masked(header: AttentionHeader, q: number, k: number, { score, biased: x, bias, masked: y }: CellSteps) {
+  const { mask_value: value, mask_fills: fills, scale, cap } = header;
   if (bias === -Infinity) {
-    const puts = value === null ? "adds −∞" : `fills in ${exact(value)}`;
-    const why = {
-      none: "",
-      causal: `hidden: key ${k} comes after query ${q}`,
-      window: `hidden: key ${k} is outside the window of query ${q}`,
-      array: `hidden: the mask ${puts} here`,
-    }[mask];
+    const why = `hidden: ${whyHidden(header, q, k)}`;
     if (value !== null && fills === "scores") {
       const product = span("nowrap", `${exact(value)} × ${number(scale)}`);
       const then = cap ? " and the soft cap" : "";
@@ -138,13 +129,23 @@ function masked(
   if (bias !== 0) {
     return [how(number(x), " + ", operand(bias, 4), " "), equals(y), span("why", "the mask adds a number here")];
   }
-  const why = {
-    none: "kept: nothing is masked",
-    causal: `kept: key ${k} is not after query ${q}`,
-    window: `kept: key ${k} is in the window of query ${q}`,
-    array: "kept: the mask adds 0 here",
-  }[mask];
+  const why = `kept: ${whyKept(header, q, k)}`;
   return [result(y, number(y), "result", String(y)), how(" ", span("why-inline", why))];
+}
+
+function whyHidden({ mask_reasons: reasons, mask_value: value }: AttentionHeader, q: number, k: number) {
+  const reason = reasons ? reasonOf(reasons, q, k) : null;
+  if (reason === "padding") return `key ${k} is padding`;
+  if (reason === "future") return `key ${k} comes after query ${q}`;
+  if (reason === "window") return `key ${k} is outside the window of query ${q}`;
+  return `the mask ${value === null ? "adds −∞" : `fills in ${exact(value)}`} here`;
+}
+
+function whyKept({ mask, mask_reasons: reasons }: AttentionHeader, q: number, k: number) {
+  if (mask === "none") return "nothing is masked";
+  if (reasons?.window) return `key ${k} is in the window of query ${q}`;
+  if (reasons?.causal) return `key ${k} is not after query ${q}`;
+  return reasons?.padding.length ? `key ${k} is no padding` : "the mask adds 0 here";
 }
 
 /** A number that a mask fills in: −1e10. */

@@ -2,6 +2,7 @@
 
 import { labelsOf } from "../walk/pictures.ts";
 import { Attention } from "../core/attention.ts";
+import { reasonsOf } from "../core/mask_reasons.ts";
 import type { Inspected } from "./inspector.ts";
 import type { HeadMatrices } from "../walk/matrices.ts";
 
@@ -76,12 +77,14 @@ export function inspected(
 }
 
 function attentionOf(matrices: HeadMatrices, way: string | null): Attention {
-  const { scale, scale_label: label, mask: kind, mask_value, mask_fills, cap } = matrices.document.header;
-  const mask = kind === "none" || kind === "causal" || kind === "window" ? kind : "array";
+  const { header } = matrices.document;
+  const { scale, scale_label: label, mask: kind, mask_value, mask_fills, cap } = header;
+  const mask = kind === "none" || kind === "causal" ? kind : "array";
   // Without queries and keys, scores are 0.
   const names = hasOwnWeights({ way }) ? ["query", "key", "value", "mask", "sinks", "position_bias"] : ["value"];
   const filled = { mask_value, mask_fills };
   const operands = matrices.operands(names);
-  const header = { scale, scale_label: label, mask, ...filled, cap, biased: Boolean(operands.position_bias), way };
-  return new Attention(header as AttentionHeader, operands);
+  const masking = { mask, mask_reasons: reasonsOf(header), ...filled } as const;
+  const biased = Boolean(operands.position_bias);
+  return new Attention({ scale, scale_label: label, ...masking, cap, biased, way }, operands);
 }

@@ -124,7 +124,8 @@ class WalkComponent {
   }
 
   take(header: WalkHeader) {
-    const { documents, values, acknowledged, layers, only_layer: onlyLayer, drawings, lecture, link, plotly } = header;
+    const { documents, values, acknowledged, layers, layer_marks: layerMarks, only_layer: onlyLayer } = header;
+    const { drawings, lecture, link, plotly } = header;
     Object.assign(this, { link, asks: header.asks });
     const isSame = documents.join() === this.documents.join();
     const held = isSame ? this.walk.playing.hold() : null; // what it shows is the user's choice
@@ -142,7 +143,13 @@ class WalkComponent {
     const { hides, hidden, writes } = header;
     const answer = header.answer && `${this.host.server}/${header.answer}`;
     Object.assign(this.home, { hides, hidden, writes, answer, caveat: header.caveat });
-    Object.assign(this.home, { layers, onlyLayer, drawings, plotly: () => loadPlotly(this.host.server + plotly) });
+    Object.assign(this.home, {
+      layers,
+      layerMarks,
+      onlyLayer,
+      drawings,
+      plotly: () => loadPlotly(this.host.server + plotly),
+    });
     this.home.documents = documents;
     this.walk.setLecture(lecture);
     if (!isSame) {

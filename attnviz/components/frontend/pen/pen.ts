@@ -209,7 +209,7 @@ export class Pen {
   }
 
   /** Hatching as lines: a pattern would become an image in most programs. */
-  hatchRect([x, y, width, height]: number[], { ground, line, lineWidth }: Hatch) {
+  hatchRect([x, y, width, height]: number[], { ground, line, lineWidth, reason }: Hatch) {
     this.save();
     Object.assign(this, { fillStyle: ground, strokeStyle: line, lineWidth });
     this.fillRect(x, y, width, height);
@@ -218,8 +218,15 @@ export class Pen {
     this.clip();
     this.beginPath();
     for (let at = HATCH_PITCH / 2; at < width + height; at += HATCH_PITCH) {
-      this.moveTo(x + at + 1, y - 1);
-      this.lineTo(x + at - height - 1, y + height + 1);
+      const [near, far] = [at + 1, at - height - 1];
+      if (reason !== "window") {
+        this.moveTo(x + near, y - 1);
+        this.lineTo(x + far, y + height + 1);
+      }
+      if (reason !== "future") {
+        this.moveTo(x + width - near, y - 1);
+        this.lineTo(x + width - far, y + height + 1);
+      }
     }
     this.stroke();
     this.restore();

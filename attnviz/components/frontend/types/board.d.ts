@@ -24,6 +24,8 @@ interface DrawnPanel {
   covered?: IsCovered | null;
   /** of heads side by side: the width of one */
   parts?: number;
+  /** of a Plotly chart: why hidden cells are hidden */
+  reasons?: MaskReasons;
 }
 /** The operands of a matrix that is a product. */
 interface ProductOf {
@@ -58,6 +60,15 @@ interface Operands {
 /** Tokens by the kind of axis that they label. */
 type Labels = Record<string, string[]>;
 
+/** The parts of a mask, which together hide exactly its hidden cells. */
+interface MaskReasons {
+  /** whether no query sees a later key */
+  causal: boolean;
+  /** how many keys before and after itself a query sees at most */
+  window: [before: number, after: number] | null;
+  /** the keys that no query sees */
+  padding: number[];
+}
 /** What colours a matrix: its numbers (NaN is hidden), and the range of its colours. */
 interface Coloured {
   data: Float32Array;
@@ -93,6 +104,8 @@ interface Panel extends Coloured {
   made_from?: { name: string; pace: Pace };
   /** whether none of its cells is computed yet */
   is_blank?: boolean;
+  /** why hidden cells are hidden, where that is known */
+  reasons?: MaskReasons | null;
   /** px that its numbers are to have, if they do with fewer decimals */
   legible?: number;
   ink?: string;
@@ -182,6 +195,8 @@ interface Hatch {
   ground: string;
   line: string;
   lineWidth: number;
+  /** whose lines it has: / of the future, \\ of a window, both of padding */
+  reason: "future" | "window" | "padding";
 }
 type HatchTile = HTMLCanvasElement & { hatch: Hatch };
 /** The methods of a canvas that painters use: a canvas's own context has them, and the recording pen (pen.ts). */

@@ -38,6 +38,8 @@ interface Part {
 interface ModelBlock {
   id: string;
   number: number | null;
+  /** whether its attention is local or global, in a model with windows; else "" */
+  reach: string;
   parts: Part[];
 }
 interface Stack {

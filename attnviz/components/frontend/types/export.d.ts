@@ -114,7 +114,7 @@ interface PlotlyTrace {
   type: string;
   name?: string;
   visible?: boolean | string;
-  meta?: { rows?: string; cols?: string };
+  meta?: { rows?: string; cols?: string; reasons?: MaskReasons };
   z: Rows;
   xaxis: string;
   yaxis: string;

@@ -5,7 +5,9 @@ interface AttentionHeader {
   scale: number;
   /** how the scale is written: "1/√8", "off" or a number */
   scale_label: string;
-  mask: "none" | "causal" | "window" | "array";
+  mask: "none" | "causal" | "array";
+  /** why the mask hides cells, where that is known */
+  mask_reasons?: MaskReasons | null;
   /** what it fills into hidden cells, null for −∞; and of which matrix */
   mask_value: number | null;
   mask_fills: "scaled" | "scores";
@@ -36,6 +38,10 @@ interface Offered {
   /** their numbers; none if there is no choice */
   layers: number[];
   heads: number[];
+  /** by layer: how wide the window of a local one is, or that it is global */
+  layerMarks?: Record<string, string>;
+  /** how many heads after one another share a head of keys and values, where they do */
+  sharedBy?: number;
   layerLabel: string;
   /** what stands there instead of the heads, else "" */
   place: string;
@@ -79,6 +85,8 @@ interface CompareHeader extends Pair {
   /** of each side its own labels, null where it has no such row or column */
   own: Record<string, { query: (string | null)[]; key: (string | null)[] }>;
   hidden: string | null;
+  /** of A and B, where both have all rows and columns: why the mask hides cells */
+  mask_reasons?: Record<string, MaskReasons>;
   alt: string;
   /** of matrices sent in 16 bits: the range of their levels */
   ranges: Record<string, [number, number] | null>;

@@ -103,6 +103,14 @@ interface ExplorerHeader {
   measures: Measure[];
   rollout: boolean;
   norms: boolean;
+  /** whether a sink takes part in the softmax of any head, so that rows sum to less than 1 */
+  has_sinks?: boolean;
+  /** by layer: how wide the window of a local one is, or that it is global; empty where no layer has a window */
+  layer_marks?: string[];
+  /** by layer: how many heads after one another share a head of keys and values */
+  shared_by?: number[];
+  /** by layer: why its mask hides cells; null if it hides none, or others */
+  mask_reasons?: (MaskReasons | null)[];
   /** whether one head is chosen in the grid, and the page shows it: no lines, heatmaps and settings */
   only_grid?: boolean;
   /** of each layer's heads, what is said of them in place of their labels */
@@ -115,6 +123,9 @@ interface HeadFrame extends CellCount {
   causal: boolean;
   hidden: Numbers | null;
   groups: { query: number[]; key: number[] };
+  has_sinks?: boolean;
+  /** why the mask of a head's layer hides cells, where that is known */
+  reasons?: MaskReasons | null;
 }
 interface Filters {
   special: string;
@@ -127,6 +138,8 @@ interface ShownValues {
   high: number;
   seen: number;
   short: number;
+  /** why the head's mask hides cells, where that is known */
+  reasons?: MaskReasons | null;
 }
 interface ShownHead extends ShownValues {
   head: HeadId | null;

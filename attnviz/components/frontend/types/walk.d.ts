@@ -103,6 +103,8 @@ interface Home {
   caveat?: string;
   /** Is called with what the model has written, to be added to the text. @param row the last one then */
   written?(text: string, row: number): void;
+  /** By the numbers of layers: how wide the window of a local one is, or that it is global; none without windows. */
+  layerMarks?: Record<string, string>;
   /** What the layer is called where there is no choice of one. */
   onlyLayer?: string;
   /**
@@ -118,6 +120,7 @@ interface WalkHeader {
   values: WalkValues;
   acknowledged: number;
   layers: number[];
+  layer_marks: Record<string, string>;
   only_layer: string;
   drawings: Option[];
   lecture: boolean;
@@ -166,6 +169,10 @@ interface ModelAttention {
   kind: "encoder" | "decoder" | "cross";
   heads: number;
   head_size: number;
+  /** How many heads of keys and values its heads share; null if that is not known. */
+  key_heads: number | null;
+  /** How wide its window is, or that it is global, in a model with windows; else "". */
+  mark: string;
   /** What each map of its block's feed-forward takes and gives, in order; null if they are not known. */
   feed_forward: [number, number][] | null;
   /** Names and titles of its document's steps, in order. */

@@ -37,7 +37,9 @@ export function offered(
     next: next ? { step: next.name } : null,
     drawings: (step?.picture && !(predict && step.can_be_covered) && home.drawings) || [],
     layers,
+    layerMarks: home.layerMarks,
     heads: header.heads,
+    sharedBy: header.shared_by,
     layerLabel: layers.length || !home.onlyLayer ? `layer ${layer}` : home.onlyLayer,
     place: lecture && header.kind !== "averages" ? `${placeOf(header, layers)}head ${head}` : "",
     switches: [

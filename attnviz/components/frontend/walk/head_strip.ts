@@ -14,6 +14,8 @@ export class HeadStrip {
   choose;
   layer = "";
   heads: number[] = [];
+  /** how many heads after one another share a head of keys and values */
+  sharedBy = 1;
   chosen = 0;
   /** the last chosen head that the strip was scrolled to */
   inSight: number | null = null;
@@ -36,10 +38,11 @@ export class HeadStrip {
    */
   draw(
     { weights, hidden }: Arrays,
-    { heads, layer, shade, covered }: { heads: number[]; layer: string; shade: Theme; covered: Covered | null },
+    given: { heads: number[]; sharedBy?: number; layer: string; shade: Theme; covered: Covered | null },
   ) {
+    const { heads, sharedBy = 1, layer, shade, covered } = given;
     const [, height, width] = weights.shape;
-    Object.assign(this, { heads, layer });
+    Object.assign(this, { heads, sharedBy, layer });
     this.root.setAttribute("aria-label", `heads of ${layer}. ${ROWS_AND_COLUMNS}`);
     this.write();
     const looks = [shade, window.devicePixelRatio, covered?.row, covered?.rows];
@@ -55,8 +58,12 @@ export class HeadStrip {
 
   write() {
     const buttons = this.heads.map((head) => {
-      const says = { title: `${this.layer} · head ${head}. ${ROWS_AND_COLUMNS}`, "aria-label": `head ${head}` };
-      const looks = { class: head === this.lit ? "lit" : undefined, "aria-pressed": String(head === this.chosen) };
+      const shared = this.sharedWith(head);
+      const sharing = shared && ` Keys and values are those of ${shared}.`;
+      const title = `${this.layer} · head ${head}.${sharing} ${ROWS_AND_COLUMNS}`;
+      const says = { title, "aria-label": `head ${head}${shared && `, which shares its keys with ${shared}`}` };
+      const look = [head === this.lit && "lit", shared && bracketOf(head, this.sharedBy)].filter(Boolean).join(" ");
+      const looks = { class: look || undefined, "aria-pressed": String(head === this.chosen) };
       const does = { onclick: () => this.choose(head) };
       const number = span("number", String(head));
       return template("button", { key: head, type: "button", ...says, ...looks, ...does }, this.canvasOf(head), number);
@@ -67,6 +74,15 @@ export class HeadStrip {
     if (at < 0 || isShown) return; // the reader may have scrolled on
     this.inSight = this.chosen;
     bringIntoSight(this.root.children[at], this.root);
+  }
+
+  /** The other heads with the keys and values of this one: "heads 0, 2 and 3"; "" where there are none. */
+  sharedWith(head: number) {
+    const first = head - (head % this.sharedBy);
+    const others = Array.from({ length: this.sharedBy }, (_, n) => first + n).filter((other) => other !== head);
+    if (!others.length) return "";
+    const last = String(others.at(-1));
+    return others.length === 1 ? `head ${last}` : `heads ${others.slice(0, -1).join(", ")} and ${last}`;
   }
 
   canvasOf(head: number) {
@@ -86,6 +102,10 @@ export class HeadStrip {
     this.write();
   }
 }
+
+/** The part of the bracket around heads that share keys which belongs to this one. */
+const bracketOf = (head: number, sharedBy: number) =>
+  head % sharedBy === 0 ? "shares first" : (head + 1) % sharedBy === 0 ? "shares last" : "shares";
 
 /**
  * The rows [from, to) of a thumbnail that hold anything of a row of the matrix.
@@ -112,7 +132,7 @@ function paint(
   const context = contextOf(canvas);
   const image = context.createImageData(side, side);
   const [paper, ink] = SCALES[shade].weights.map(channels);
-  const hatch = HATCH[shade].map(channels);
+  const hatch = HATCH[shade].future.map(channels);
   for (let y = 0; y < side; y += 1) {
     const row = Math.floor((y * height) / side) * width;
     for (let x = 0; x < side; x += 1) {

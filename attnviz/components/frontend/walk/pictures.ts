@@ -2,6 +2,7 @@
 
 import { colourLimit, darkenedLimit, darkens, endText } from "../core/colour_limit.ts";
 import { describe } from "../board/panel.ts";
+import { reasonsOf } from "../core/mask_reasons.ts";
 import { matricesOf } from "./matrices.ts";
 import type { HeadMatrices } from "./matrices.ts";
 import type { PanelSpec, PictureSpec, WalkDocument } from "../core/document.ts";
@@ -100,6 +101,7 @@ function filled(panel: PanelSpec, matrices: HeadMatrices, { own, stretch, limit:
     scale,
     numbered: panel.numbered,
     bar: panel.bar,
+    ...((name === "masked" || name === "weights") && { reasons: reasonsOf(matrices.document.header) }),
     ...(from && { made_from: from }),
     ...(panel.cols !== "vocabulary" && Object.keys(ticks).length && { ticks }),
     ...(width && { parts: { width, followed: matrices.head } }),

@@ -50,7 +50,8 @@ export class Stepper {
     this.section.dataset.theme = shade;
     this.section.classList.toggle("lecture", Boolean(offered.place));
     this.strip.root.hidden = !pictures.weights || !offered.heads.length;
-    const strip = { heads: offered.heads, layer: offered.layerLabel, shade, covered: offered.covered ?? null };
+    const { heads, sharedBy, layerLabel: layer, covered = null } = offered;
+    const strip = { heads, sharedBy, layer, shade, covered };
     if (pictures.weights) this.strip.draw(pictures, strip);
     this.mark();
   }
@@ -141,9 +142,10 @@ export class Stepper {
   }
 
   layers() {
-    const { layers, isLed } = this.offered;
+    const { layers, layerMarks = {}, isLed } = this.offered;
+    const nameOf = (layer: number) => [`layer ${layer}`, layerMarks[layer]].filter(Boolean).join(" · ");
     const onchange = ({ target }: Event) => this.choose("layer", (target as HTMLSelectElement).value);
-    const options = layers.map((layer) => template("option", { key: layer, value: String(layer) }, `layer ${layer}`));
+    const options = layers.map((layer) => template("option", { key: layer, value: String(layer) }, nameOf(layer)));
     const select = template("select", { "aria-label": "Layer", value: this.chosen("layer"), onchange }, ...options);
     return template("span", { class: "layer", hidden: !layers.length || Boolean(isLed) }, select);
   }

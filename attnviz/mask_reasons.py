@@ -1,0 +1,91 @@
+"""Why a mask hides a cell: the key comes later, it is padding, or it is outside of the query's window.
+
+A mask is given as its hidden cells, so this works for every model. The browser has the same rule for a cell, in
+`components/frontend/core/mask_reasons.ts`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+Reason = Literal["future", "window", "padding"]
+REASONS: tuple[Reason, ...] = get_args(Reason)
+"""future: the key comes after the query; window: it is farther away than the window reaches; padding: no query sees it.
+Of several reasons, padding counts before the future, and the future before the window"""
+REASON_SIGNS: dict[Reason, str] = {"future": "/", "window": "\\", "padding": "×"}
+"""How the hatching of cells that are hidden for each reason looks, as a legend says it"""
+REASON_WORDS: dict[Reason, str] = {"future": "future", "window": "outside of the window", "padding": "padding"}
+"""What legends and sentences call each reason"""
+
+
+@dataclass(frozen=True, slots=True)
+class MaskReasons:
+    """The parts of a mask, which together hide exactly its hidden cells."""
+
+    causal: bool = False
+    """Whether no query sees a later key"""
+    window: tuple[int, int] | None = None
+    """How many keys before and after itself a query sees at most; None if there is no window"""
+    padding: tuple[int, ...] = ()
+    """The keys that no query sees"""
+
+    @classmethod
+    def of(cls, hidden: Tensor) -> MaskReasons | None:
+        """Return the parts of a mask from its hidden cells, or None if it is not made of these parts.
+
+        Args:
+            hidden: (Tq, Tk) or (H, Tq, Tk) bool. If heads have different masks, the result is None.
+        """
+        cells = hidden if hidden.ndim == 2 else hidden[0]
+        if hidden.ndim > 2 and not bool((hidden == cells).all()):
+            return None
+        is_padding = cells.all(0)
+        padding = tuple(is_padding.nonzero().flatten().tolist())
+        rows, columns = cells.shape
+        others = cells & ~is_padding
+        if not bool(others.any()):
+            return cls(padding=padding)
+        if rows != columns:
+            return None
+        at = torch.arange(rows)
+        distance = at[:, None] - at  # query minus key
+        is_key = ~is_padding.expand(rows, columns)
+        seen = distance[is_key & ~cells]
+        before, after = int(seen.max()), -int(seen.min())
+        if not bool(((distance > before) | (distance < -after))[is_key].eq(cells[is_key]).all()) or after < 0:
+            return None
+        causal, farthest = after == 0, int(distance[is_key].max())
+        if not causal and after != before:
+            return None
+        return cls(causal, None if causal and before >= farthest else (before, after), padding)
+
+    def codes(self, rows: int, columns: int) -> npt.NDArray[np.uint8]:
+        """Return 1 plus the place in `REASONS` of each hidden cell, and 0 of the others, (rows, columns)."""
+        distance = np.arange(rows)[:, None] - np.arange(columns)
+        codes = np.zeros((rows, columns), np.uint8)
+        if self.window is not None:
+            before, after = self.window
+            codes[(distance > before) | (distance < -after)] = 1 + REASONS.index("window")
+        if self.causal:
+            codes[distance < 0] = 1 + REASONS.index("future")
+        codes[:, list(self.padding)] = 1 + REASONS.index("padding")
+        return codes
+
+    def counts(self, rows: int, columns: int) -> dict[Reason, int]:
+        """Return how many cells are hidden by each reason that occurs, in the order of `REASONS`."""
+        counts = np.bincount(self.codes(rows, columns).ravel(), minlength=len(REASONS) + 1)[1:]
+        return {reason: int(count) for reason, count in zip(REASONS, counts, strict=True) if count}
+
+
+def legend(codes: npt.NDArray[np.uint8] | None) -> str:
+    """Return what hatchings mean, such as "/ future, × padding", if cells are hidden for several reasons; else ""."""
+    occurring = [] if codes is None else [reason for code, reason in enumerate(REASONS, 1) if (codes == code).any()]
+    if len(occurring) < 2:
+        return ""
+    return ", ".join(f"{REASON_SIGNS[reason]} {REASON_WORDS[reason]}" for reason in occurring)

@@ -1,0 +1,57 @@
+"""Why a mask hides a cell: the browser says it as Python does, in words, hatchings and legends."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attnviz.mask_reasons import REASONS, MaskReasons, Reason, legend
+from attnviz.toy.block import mask_of
+from attnviz.toy.config import ToyConfig
+from tests.browser.modules import Run
+
+SETTINGS = [
+    {"causal": causal, "window": window, "padding": padding}
+    for causal in (False, True)
+    for window in (None, 1, 4, 6)
+    for padding in (0, 2, 9)
+]
+
+ALL = """
+  return given.map(({ reasons, n }) => {
+    const at = Array.from({ length: n }, (_, i) => i);
+    const codes = at.map((q) => at.map((k) => m.reasonOf(reasons, q, k)));
+    const boxes = at.map(() => at.map(() => null));
+    for (const { reason, row, column, rows, columns } of m.reasonBoxes(reasons, [n, n])) {
+      for (let q = row; q < row + rows; q += 1) {
+        for (let k = column; k < column + columns; k += 1) boxes[q][k] = reason;
+      }
+    }
+    return { codes, boxes, legend: m.legend(reasons, [n, n]) };
+  });
+"""
+
+
+def reasons_of(settings: dict[str, Any], n: int) -> MaskReasons:
+    reasons = MaskReasons.of(mask_of(ToyConfig(**settings), n).hidden((n, n)))
+    assert reasons is not None
+    return reasons
+
+
+@pytest.mark.parametrize("n", [1, 2, 9])
+def test_cells_boxes_and_legends_are_those_of_python(run: Run, n: int) -> None:
+    reasons = [reasons_of(settings, n) for settings in SETTINGS]
+    seen = run("core/mask_reasons.ts", ALL, [{"reasons": asdict(each), "n": n} for each in reasons])
+    for each, shown in zip(reasons, seen, strict=True):
+        codes = each.codes(n, n)
+        assert numbers(shown["codes"]) == codes.tolist()
+        # What no box covers is hatched as the future is.
+        np.testing.assert_array_equal(np.maximum(numbers(shown["boxes"]), codes > 0), codes)
+        assert shown["legend"] == legend(codes)
+
+
+def numbers(names: list[list[Reason | None]]) -> list[list[int]]:
+    return [[0 if name is None else 1 + REASONS.index(name) for name in row] for row in names]
