@@ -16,8 +16,8 @@ from attnviz.trace.matrices import AXES, NORM_WEIGHTS, NORMED, QKV, ROTATED
 if TYPE_CHECKING:
     from attnviz.attention import Masked, MaskKind
     from attnviz.steps.picture import Picture
+    from attnviz.trace.buckets import Buckets
     from attnviz.trace.model import Kind, RowGuesses
-    from attnviz.trace.position_bias import Buckets
 
 VERSION = 6
 """The version of the format; docs/document.md says when it changes"""
