@@ -7,12 +7,13 @@ A mask is given as its hidden cells, so this works for every model. The browser 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
-import torch
-from torch import Tensor
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 Reason = Literal["future", "window", "padding"]
 REASONS: tuple[Reason, ...] = get_args(Reason)
@@ -42,6 +43,8 @@ class MaskReasons:
         Args:
             hidden: (Tq, Tk) or (H, Tq, Tk) bool. If heads have different masks, the result is None.
         """
+        import torch
+
         cells = hidden if hidden.ndim == 2 else hidden[0]
         if hidden.ndim > 2 and not bool((hidden == cells).all()):
             return None

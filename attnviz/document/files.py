@@ -32,8 +32,8 @@ from attnviz.document.value import (
 )
 from attnviz.mask_reasons import MaskReasons
 from attnviz.steps.picture import MatrixProduct, MorphSource, Operation, PanelSpec, Picture
+from attnviz.trace.buckets import Buckets
 from attnviz.trace.model import RowGuesses
-from attnviz.trace.position_bias import Buckets
 
 KEY = "attnviz"
 MAX_HEADER_BYTES = 4 * 2**20

@@ -174,7 +174,10 @@ def _arrays(walks: Sequence[Walk]) -> dict[str, _Held]:
     for name in ARRAYS:
         if name in _COMPUTED:
             continue
-        if name in OF_HEAD:
+        if name == "position_bias":  # large, and BLOOM's is one row for all queries: made for each head alone
+            biases = heads_matrix(layer, name)
+            arrays |= {f"{name}/{head}": None if biases is None else _held(biases[head]) for head in heads}
+        elif name in OF_HEAD:
             arrays |= _of_heads(name, heads_matrix(layer, name, heads), heads)
         else:
             arrays[name] = _held(find_matrix(first, name))

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from attnviz.attention import Masked, MaskKind
     from attnviz.mask_reasons import MaskReasons
     from attnviz.steps.picture import Picture
+    from attnviz.trace.buckets import Buckets
     from attnviz.trace.model import Kind, RowGuesses
-    from attnviz.trace.position_bias import Buckets
 
 VERSION = 6
 """The version of the format; docs/document.md says when it changes"""

@@ -112,8 +112,8 @@ KEYS: dict[str, Key] = {
     "positions": Key(
         "sinusoidal",
         one_of("none", "sinusoidal", "lab", "random", "rotary", "alibi", "buckets"),
-        "the toy's positions; `lab` (sines and cosines that share no frequency) is in the menu of Transformer only; "
-        "`rotary` turns queries and keys; `alibi` and `buckets` add a position bias",
+        "the toy's positions; `lab` (no shared frequency) is in Transformer's menu only; `rotary` turns queries and "
+        "keys; `alibi` and `buckets` add a position bias",
     ),
     "qkv": Key(
         "linear",

@@ -16,10 +16,10 @@ from attnviz.attention import Mask
 from attnviz.pretrained.rotary import RotaryLayout
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
+from attnviz.trace.buckets import Buckets
 from attnviz.trace.head_norm import HeadNorm
 from attnviz.trace.layer import AfterAttention, Block, BlockWeights, LinearMap, Norm, Operand, Projection
 from attnviz.trace.model import Description, Kind, Need, TraceBudget, layers_and_heads
-from attnviz.trace.position_bias import Buckets
 from attnviz.trace.recorder import Call, Pass, batch_weights, recording
 from attnviz.trace.trace import Trace
 from attnviz.trace.vocabulary import Vocabulary

@@ -14,11 +14,11 @@ from torch import Tensor, nn
 from attnviz.pretrained.families import find_head_norms, find_input_projections, reproduces
 from attnviz.pretrained.model import FusedOrder
 from attnviz.pretrained.rotary import RotaryLayout, find_rotary
+from attnviz.trace.buckets import Buckets
 from attnviz.trace.head_norm import HeadNorm
 from attnviz.trace.layer import Operand, Projection
 from attnviz.trace.matrices import QKV
 from attnviz.trace.model import Need
-from attnviz.trace.position_bias import Buckets
 from attnviz.trace.recorder import Call
 from attnviz.trace.rotation import Rotation
 

@@ -13,7 +13,7 @@ from attnviz.steps.picture import FEW, MorphSource, PanelSpec, Picture, panel, p
 from attnviz.steps.step import Step
 
 if TYPE_CHECKING:
-    from attnviz.trace.position_bias import Buckets
+    from attnviz.trace.buckets import Buckets
     from attnviz.trace.walk import Walk
 
 

@@ -15,7 +15,8 @@ from torch.nn import init
 from torch.overrides import TorchFunctionMode
 
 from attnviz.toy.config import MAX_MODEL_WIDTH, MAX_TOKENS, MAX_WIDTH, NOT_ADDED, WIDTH, Embedding, Positions
-from attnviz.trace.position_bias import Buckets, PositionBias, alibi
+from attnviz.trace.buckets import Buckets
+from attnviz.trace.position_bias import PositionBias, alibi
 from attnviz.trace.rotation import Rotation
 
 NUMBERS = {"normal": torch.randn, "uniform": torch.rand}

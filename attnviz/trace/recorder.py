@@ -24,8 +24,9 @@ from torch import Tensor, nn
 
 from attnviz.attention import AttentionSteps, Mask, attend
 from attnviz.reprs import ShortRepr
+from attnviz.trace.buckets import Buckets
 from attnviz.trace.layer import LayerTrace
-from attnviz.trace.position_bias import Buckets, PositionBias
+from attnviz.trace.position_bias import PositionBias
 
 Inputs = tuple[Tensor | None, Tensor | None]
 """The inputs of an attention module's queries and of its keys and values; None if not known"""

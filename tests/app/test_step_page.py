@@ -14,7 +14,7 @@ from attnviz.links.link import DEFAULT_TEXT, KEYS
 from attnviz.links.pages import OPENING
 from attnviz.steps import STEPS
 from attnviz.tokens import WordTokenizer
-from attnviz.toy.config import ToyConfig
+from attnviz.toy.config import Positions, ToyConfig
 from tests.app.pages import choose, messages, open_page, payload, send_update, sent
 from tests.app.walking import of_head, panels, step_of, values, walk
 from tests.loaded import built_in_model
@@ -338,3 +338,19 @@ def test_a_soft_cap_is_a_step_of_a_toy_that_has_one_and_a_link_to_it_says_where_
     note = "This layer has no step “Capped” in this model: the nearest before it, “Scaled”, is shown."
     assert note in messages(plain)
     assert values(plain)["step"] == "scaled"
+
+
+@pytest.mark.parametrize("kind", ["alibi", "buckets"])
+def test_a_position_bias_is_a_step_of_a_toy_that_has_one(kind: Positions) -> None:
+    at = open_page(step="biased", positions=kind, heads="3", head="1")
+    steps = run_block(words(), ToyConfig(heads=3, positions=kind)).layer(0).head(1)
+    bias = steps.position_bias
+    assert bias is not None
+    shown = panels(at)
+    np.testing.assert_allclose(shown["position_bias"], bias.expand(11, 11).numpy(), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(shown["biased"], (steps.scaled + bias).numpy(), rtol=1e-5, atol=1e-5)
+    choose(at, "step", "weights")
+    expected = torch.softmax(steps.scaled + bias, -1)
+    np.testing.assert_allclose(panels(at)["weights"], expected.numpy(), rtol=1e-5, atol=1e-6)
+    assert not messages(at)
+    assert values(open_page(step="biased"))["step"] == "scaled"

@@ -11,8 +11,8 @@ from playwright.sync_api import Page, expect
 from attnviz.document import document_of_layer, write
 from attnviz.steps import WALK
 from attnviz.toy.config import ToyConfig
+from attnviz.trace.buckets import Buckets
 from attnviz.trace.matrices import find_matrix
-from attnviz.trace.position_bias import Buckets
 from tests.browser.apps.operands import MAX_DISTANCE, Operands, oracle
 from tests.browser.apps.walk_page import See
 from tests.browser.modules import BASE64, BYTES, CORE, Run

@@ -12,8 +12,9 @@ import torch
 from attnviz.attention import Mask, Masked
 from attnviz.document import Document, document_of_layer, write
 from attnviz.measures.thumbnails import thumbnails
+from attnviz.trace.buckets import Buckets
 from attnviz.trace.layer import LayerTrace, Projection
-from attnviz.trace.position_bias import Buckets, PositionBias
+from attnviz.trace.position_bias import PositionBias
 from attnviz.trace.walk import Walk
 from tests.toy import tokens_of
 

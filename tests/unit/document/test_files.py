@@ -33,7 +33,7 @@ from attnviz.pretrained import load
 from attnviz.steps import ATTENTION, WALK
 from attnviz.steps.picture import AXES, MatrixProduct, MorphSource, Operation, OperationKind, PanelSpec, Picture
 from attnviz.toy.config import ToyConfig
-from attnviz.trace.position_bias import Buckets
+from attnviz.trace.buckets import Buckets
 from attnviz.trace.walk import Walk
 from tests.documents import document, random_document
 from tests.loaded import built_in_model

@@ -23,9 +23,10 @@ from attnviz.export.numbers import collect
 from attnviz.pretrained import Kind, load
 from attnviz.pretrained.transformers_model import TransformersModel
 from attnviz.steps import WALK, names_at, steps_of
+from attnviz.trace.buckets import Buckets
 from attnviz.trace.matrices import find_matrix, matrix
 from attnviz.trace.model import Place
-from attnviz.trace.position_bias import BiasKind, Buckets
+from attnviz.trace.position_bias import BiasKind
 from attnviz.trace.recorder import Replacement, replaced
 from attnviz.trace.trace import Trace
 from tests.unit.pretrained.architectures import tokenizer

@@ -1,5 +1,5 @@
 // Ranges of distances that share a number of a position bias, as T5's, in float32 as
-// attnviz/trace/position_bias.py computes them. Pure functions, no DOM.
+// attnviz/trace/buckets.py computes them. Pure functions, no DOM.
 
 /** How a layer's distances are in buckets: see the header of a document. */
 export interface Buckets {
