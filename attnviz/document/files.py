@@ -106,6 +106,8 @@ def _header_of(data: bytes) -> str:
     return text
 
 
+OPTIONAL = ("cap", "guesses_at", "guesses_note")
+"""Fields of the header that are left out where there is nothing to say"""
 SAID = ("notice", "fact", "advice")
 """The texts of a step that may have marks"""
 
@@ -119,8 +121,9 @@ def write_header(header: Header) -> str:
     written = _fields(header)
     if header.key == header.query:
         written["key"] = None
-    if header.cap is None:
-        del written["cap"]
+    for name in OPTIONAL:
+        if not written[name]:
+            del written[name]
     written["steps"] = [
         {**_fields(step), **{name: said_to_json(getattr(step, name)) for name in SAID}} for step in header.steps
     ]

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from attnviz.reprs import ShortRepr
+from attnviz.reprs import ArraysSize, ShortRepr
 from attnviz.trace.layer import Block, BlockSteps, Norm
 from attnviz.trace.trace import Trace
 from attnviz.trace.vocabulary import Vocabulary
@@ -96,7 +96,7 @@ COUNT = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Lens(ShortRepr):
+class Lens(ShortRepr, ArraysSize):
     """The likeliest tokens of one row after each block."""
 
     parts: tuple[str, ...]
@@ -136,7 +136,17 @@ def logit_lens(trace: Trace, row: int, count: int = COUNT) -> Lens | None:
         return lens_of(logits, count, trace.numbers_of(trace.places[-1].stack))
 
 
-def lens_by_position(trace: Trace, rows: Sequence[int]) -> tuple[Tensor, Tensor] | None:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LensByPosition(ShortRepr, ArraysSize):
+    """The likeliest token of R rows after each block; the first state is X."""
+
+    tokens: Tensor
+    """(R, P): its id"""
+    probabilities: Tensor
+    """(R, P): its probability among all V"""
+
+
+def lens_by_position(trace: Trace, rows: Sequence[int]) -> LensByPosition | None:
     """Return the likeliest token of each row after each block, by the same lens.
 
     Args:
@@ -144,7 +154,7 @@ def lens_by_position(trace: Trace, rows: Sequence[int]) -> tuple[Tensor, Tensor]
         rows: R rows of the last stack.
 
     Returns:
-        Its ids and its probabilities among all V, (R, P) each; the first state is X. None where `logit_lens` is.
+        None where `logit_lens` is.
 
     Raises:
         IndexError: there is no such row.
@@ -158,7 +168,7 @@ def lens_by_position(trace: Trace, rows: Sequence[int]) -> tuple[Tensor, Tensor]
         for row in rows:  # one after the other: the logits of 64 rows after 7 blocks take 55 MB
             logits = state_logits(torch.stack([state[row] for state in stack_states]), norm, vocabulary)
             best.append(logits.softmax(-1).max(-1))
-    return torch.stack([row.indices for row in best]), torch.stack([row.values for row in best])
+    return LensByPosition(torch.stack([row.indices for row in best]), torch.stack([row.values for row in best]))
 
 
 def _states_before_head(trace: Trace) -> tuple[list[Tensor], Norm | None, Vocabulary] | None:

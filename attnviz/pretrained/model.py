@@ -6,6 +6,7 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import Literal
 
@@ -13,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.attention import Mask
+from attnviz.pretrained.embeddings import embedding_sum
 from attnviz.pretrained.rotary import RotaryLayout
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
@@ -175,6 +177,7 @@ class PretrainedModel(ShortRepr, ABC):
             decoder_tokens,
             blocks,
             done.hidden,
+            find_embedding_sum=partial(embedding_sum, self.body),
             has_positions=self.has_positions,
             final_norms=self.final_norms,
             vocabulary=self.vocabulary,

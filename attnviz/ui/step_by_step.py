@@ -75,7 +75,6 @@ def show_walk(here: ShownHead) -> None:
         first=first,
         writes=_writing(here),
         answer=_way_to_answer(here),
-        caveat=here.model.description.head_note,
         hides=here.model.description.guesses_well,
         hidden=None if here.hidden is None else asdict(here.hidden),
     )

@@ -79,7 +79,6 @@ def mount_walk(
         "first": (),
         "writes": None,
         "answer": "",
-        "caveat": "",
         **header,
         "documents": documents,
         "drawings": list(DRAWINGS.items()),
@@ -168,6 +167,8 @@ HEADS_BYTES = 2**20
 """Up to this size, the document contains query, key and value of all heads; else only those of its first head."""
 OTHER_BYTES = 2**14
 """Up to this size, the document contains any other array."""
+GUESSED_BYTES = 2**22
+"""Up to this size of the logits, it contains the model's guesses: some 30 rows of the built-in model's vocabulary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +274,8 @@ def document_of_walk(walk: Walk, digest: str) -> Document:
 
 def _referring(walk: Walk, digest: str) -> ReferTo:
     """Return the function that decides which arrays a document only refers to, and gives their addresses."""
+    from attnviz.document import GUESSES
+
     layer = walk.layer
     changes = (layer.rotation is not None) + bool(layer.norms)  # each has queries and keys of its own
     numbers = layer.value.numel() + (1 + changes) * (layer.query.numel() + layer.key.numel())
@@ -281,7 +284,8 @@ def _referring(walk: Walk, digest: str) -> ReferTo:
     def refer_to(name: str, nbytes: int) -> str | None:
         matrix, _, head = name.partition("/")
         is_operand = matrix in (*QKV, *NORMED, *ROTATED)
-        is_held = holds_all or head == "0" if is_operand else nbytes <= OTHER_BYTES
+        most = GUESSED_BYTES if name == GUESSES else OTHER_BYTES
+        is_held = holds_all or head == "0" if is_operand else nbytes <= most
         return None if is_held else address_of(name, digest)
 
     return refer_to
@@ -298,14 +302,16 @@ _SCORE = re.compile(r"score-(\d{1,4})-(\d{1,6})-(\d{1,6})", re.ASCII)
 def _array(layers: _Layers, layer: int, part: str) -> bytes:
     """Return a file with one array, named `array`; `part` is its name in the document, with "-" in place of "/".
 
-    Or return what a score is made of, as JSON; `part` is "score", the head, the query and the key.
+    Or return JSON: what a score is made of, for "score", the head, the query and the key; or the guesses.
     """
     from safetensors.numpy import save
 
-    from attnviz.document import array_of
+    from attnviz.document import GUESSES, array_of, guesses_of
 
     if score := _SCORE.fullmatch(part):
         return json.dumps(layers.score_parts(layer, *map(int, score.groups())).payload()).encode()
+    if part == GUESSES:
+        return guesses_of(layers.walk(layer))
     _, _, head = part.partition("-")
     walk = layers.walk(layer, int(head) if head.isdecimal() and len(head) < 5 else 0)
     try:

@@ -342,6 +342,23 @@ def test_the_character_gpt_is_chosen_and_writes_on_until_it_is_stopped(page: Pag
     expect(finding(page)).to_contain_text("97 %")
 
 
+def test_guesses_that_take_many_logits_come_where_they_are_shown(page: Page, app_url: str) -> None:
+    masked = f"the {' '.join(['[MASK]'] * 40)}"
+    link = urlencode({"source": "pretrained", "text": masked, "step": "weights", "q": "30"})
+    fetched: list[str] = []
+    page.on("request", lambda request: fetched.append(request.url) if "~guesses" in request.url else None)
+    page.goto(f"{app_url}/?{link}")
+    settled(page)
+    assert fetched == []
+    page.get_by_role("radio", name="Sentence", exact=True).click()
+    sentence = page.get_by_role("region", name="Sentence")
+    expect(sentence.locator(".guesses")).to_contain_text("(position 30)")
+    expect(sentence.locator(".caveat")).to_contain_text("attnviz trained its language head")
+    page.get_by_role("radio", name="Output", exact=True).click()
+    expect(page.locator(".end .guesses")).to_contain_text("(position 30)")
+    assert len(fetched) == 1
+
+
 def test_under_reduced_motion_all_is_written_at_once(still_page: Page, app_url: str) -> None:
     link = urlencode({"text": "a" * 125, "source": "trained", "model": "chargpt", "step": "tokens"})
     still_page.goto(f"{app_url}/?{link}")

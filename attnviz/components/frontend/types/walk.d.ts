@@ -99,8 +99,6 @@ interface Home {
   writes?: WriteOn | null;
   /** The address of the model's last step, which shows its answer; "" where it has none. */
   answer?: string;
-  /** What is said of the model's guesses; "" where nothing is. */
-  caveat?: string;
   /** Is called with what the model has written, to be added to the text. @param row the last one then */
   written?(text: string, row: number): void;
   /** What the layer is called where there is no choice of one. */
@@ -133,7 +131,6 @@ interface WalkHeader {
   hidden: HiddenWord | null;
   writes: WriteOn | null;
   answer: string;
-  caveat: string;
   /** The views to begin with; none on a page without them. */
   first: FirstView[];
   /** The whole model, on the page that shows one; the document of attention n is `documents[n]`. */

@@ -13,10 +13,10 @@ import { NOTHING, samePin } from "../core/pin.ts";
 import { Inspector } from "../inspector/inspector.ts";
 import { inspected } from "../inspector/ways.ts";
 import { Drawing } from "./drawing.ts";
-import { endOf } from "./guesses.ts";
+import { endOf, missingGuesses } from "./guesses.ts";
 import { actOf } from "./keys.ts";
 import { LargestGap } from "../inspector/largest_gap.ts";
-import { arrayName, documentName, Loading, scoreName } from "./loading.ts";
+import { arrayName, documentName, Loading, NOTHING_LACKING, scoreName } from "./loading.ts";
 import { ofHead, pictureOf } from "./pictures.ts";
 import { pinnedFact } from "./pinned_fact.ts";
 import { Playing } from "./playing.ts";
@@ -25,16 +25,9 @@ import { Store } from "./store.ts";
 import { Formula, Listing, marksOf, Notice } from "./text.ts";
 import { TokenList } from "./token_list.ts";
 import type { Inspected } from "../inspector/inspector.ts";
+import type { Lacking } from "./loading.ts";
 
 const ONE_COLUMN = 760; // px: in a narrower walk nothing stands beside the picture; walk.css has the same value
-export interface Lacking {
-  files: string[];
-  /** is said of them where they do not come */
-  what: string;
-  /** whether the picture on the screen is not of what is chosen */
-  isPicture: boolean;
-}
-const NOTHING_LACKING: Lacking = { files: [], what: "", isPicture: false };
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 
 export class Walk {
@@ -230,11 +223,12 @@ export class Walk {
       this.sayNotice();
       this.sayEnd(document);
       this.inspect(document);
-      return;
+    } else {
+      const picture = pictureOf(document, values.step, values.head, values);
+      if (picture && "needs" in picture) this.lack(document, picture.needs, "This step can't be shown", true);
+      else this.paint(document, picture);
     }
-    const picture = pictureOf(document, values.step, values.head, values);
-    if (picture && "needs" in picture) this.lack(document, picture.needs, "This step can't be shown", true);
-    else this.paint(document, picture);
+    this.lackGuesses(document);
   }
 
   /** Shows what there is to choose from, and what is chosen. */
@@ -246,8 +240,7 @@ export class Walk {
     const { thumbnails, hidden_thumbnail: hidden } = document.arrays;
     const isShown = !this.lecture && this.element.dataset.state !== "failed";
     const pictures = thumbnails && isShown ? { weights: thumbnails, ...(hidden && { hidden }) } : {};
-    const rows = document.header.query.labels.length;
-    const covered = this.guess?.isOpen ? { row: this.guess.row, rows } : null;
+    const covered = this.guess?.isOpen ? { row: this.guess.row, rows: document.header.query.labels.length } : null;
     const own = offered(document, values, this);
     const plays = this.playing.isOffered;
     this.stepper.offer({ ...(guide?.offer(own, values) ?? own), covered, plays }, pictures, this.theme);
@@ -334,6 +327,13 @@ export class Walk {
   sayEnd({ header }: WalkDocument) {
     const { step, values } = this.store;
     write(this.end, step === header.steps.at(-1) ? endOf(header, values.q, this.home) : null);
+  }
+
+  /** Asks for the guesses where the step shows them and nothing else has to come first. */
+  lackGuesses(document: WalkDocument) {
+    const names = missingGuesses(document.header, this.store.step, this.home);
+    if (!names.length || this.lacking !== NOTHING_LACKING) return;
+    this.lack(document, names, "The guesses can’t be shown", false);
   }
 
   /** A row is covered, guessed or revealed. */
