@@ -183,6 +183,7 @@ class PretrainedModel(ShortRepr, ABC):
             vocabulary=self.vocabulary,
             has_learned=True,
             language_head=self.language_head,
+            rerun=partial(self.forward, tokens.ids, tokens.segments, decoder_ids),
             model=self.name,
             numbers=self.description.numbers,
         )

@@ -55,6 +55,9 @@ class Trace(NotebookRepr):
     """Weights that belong to this trace, such as the toy's, which are drawn for each text"""
     language_head: Callable[[Tensor], Tensor] | None = None
     """Computes the logits, (T, V), from the last hidden state; None if the model has no language head"""
+    rerun: Callable[[], Tensor] | None = None
+    """Runs the model on the text again and returns the last hidden state, (T, C); without the heads that this thread
+    leaves out (`attnviz.trace.recorder.replaced`). None if the model is not kept"""
     model: str = ""
     """The model's name; "" if not known"""
     numbers: dict[Kind, tuple[int, ...]] = field(default_factory=dict)
