@@ -17,6 +17,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from attnviz.reprs import ArraysSize, ShortRepr
+from attnviz.tokens.value import bare
 from attnviz.trace.layer import Block, BlockSteps, Norm
 from attnviz.trace.trace import Trace
 from attnviz.trace.vocabulary import Vocabulary
@@ -110,6 +111,11 @@ class Lens(ShortRepr, ArraysSize):
     ranks: Tensor
     """(P,): its rank, from 0"""
 
+    def labels(self, trace: Trace) -> list[str]:
+        """Return the label of the likeliest token of each state, as guesses name it."""
+        vocabulary = trace.vocabulary
+        return [] if vocabulary is None else [bare(vocabulary.label(token)) for token in self.tokens[:, 0].tolist()]
+
 
 def logit_lens(trace: Trace, row: int, count: int = COUNT) -> Lens | None:
     """Apply the final norm and the language head to a row after each block of the last stack.
@@ -169,6 +175,29 @@ def lens_by_position(trace: Trace, rows: Sequence[int]) -> LensByPosition | None
             logits = state_logits(torch.stack([state[row] for state in stack_states]), norm, vocabulary)
             best.append(logits.softmax(-1).max(-1))
     return LensByPosition(torch.stack([row.indices for row in best]), torch.stack([row.values for row in best]))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RowStates(ShortRepr):
+    """A row of the last stack before its first block and after each."""
+
+    numbers: tuple[int, ...]
+    """The numbers of the P - 1 blocks in the model"""
+    norms: Tensor
+    """(P,): ‖x‖"""
+
+    @classmethod
+    def of(cls, trace: Trace, row: int) -> RowStates | None:
+        """Return the states of a row; None if the blocks' steps are not known.
+
+        Raises:
+            IndexError: there is no such row.
+        """
+        stack = trace.places[-1].stack
+        known = states(trace.blocks[stack])
+        if known is None:
+            return None
+        return cls(trace.numbers_of(stack), torch.stack([state[row] for state in known]).norm(dim=-1))
 
 
 def _states_before_head(trace: Trace) -> tuple[list[Tensor], Norm | None, Vocabulary] | None:

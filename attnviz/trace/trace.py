@@ -57,7 +57,8 @@ class Trace(NotebookRepr):
     """Computes the logits, (T, V), from the last hidden state; None if the model has no language head"""
     rerun: Callable[[], Tensor] | None = None
     """Runs the model on the text again and returns the last hidden state, (T, C); without the heads that this thread
-    leaves out (`attnviz.trace.recorder.replaced`). None if the model is not kept"""
+    leaves out (`attnviz.trace.recorder.replaced`). It raises ReferenceError if the model is no longer open. None if
+    the model can't be run again"""
     model: str = ""
     """The model's name; "" if not known"""
     numbers: dict[Kind, tuple[int, ...]] = field(default_factory=dict)

@@ -170,16 +170,19 @@ def _writing(here: ShownHead) -> dict[str, Any] | None:
 
 
 def _way_to_answer(here: ShownHead) -> str:
-    """Return the address of the last step of the whole model, which shows its answer; empty if it names no tokens.
+    """Return the address of the last step of the whole model, which shows its answer.
+
+    Empty if it names no tokens, or names them after other rows than those that are shown.
 
     Relative to the app's root.
     """
     description, page = here.model.description, PAGES["transformer"]
-    if not (here.source.has_names and description.shows_logits):
+    last = places(description.numbers)[-1]
+    if not (here.source.has_names and description.shows_logits and here.place.stack == last.stack):
         return ""
     shown = {**here.choices, "text": here.text, "pair": here.pair or "", "q": None, "k": None}
-    last = {"block": len(places(description.numbers)) - 1, "part": "probabilities"}
-    query = page.write({**state.every(), **shown, **last}, page.link_keys(here.source.key))
+    step = {"block": len(places(description.numbers)) - 1, "part": "probabilities"}
+    query = page.write({**state.every(), **shown, **step}, page.link_keys(here.source.key))
     return f"{page.path.lstrip('/')}?{urlencode(query)}"
 
 

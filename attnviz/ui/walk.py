@@ -209,6 +209,24 @@ class _Layers:
         with self._shown(layer, head) as here:
             return here.score_parts(RESOURCES, q, k)
 
+    def states(self, layer: int, row: int) -> dict[str, Any]:
+        """Return a row before the first layer and after each: `RowStates` in frontend/types/walk.d.ts."""
+        from attnviz.measures.residual_stream import RowStates
+
+        with self._shown(layer, 0) as here:
+            trace = here.trace(RESOURCES)
+            states = RowStates.of(trace, row)
+            if states is None:
+                return {"layers": [], "norms": [], "labels": [], "shares": [], "note": NO_STATES}
+            lens = caches.lens(trace, row)
+            return {
+                "layers": states.numbers,
+                "norms": states.norms.tolist(),
+                "labels": [] if lens is None else lens.labels(trace),
+                "shares": [] if lens is None else lens.probabilities[:, 0].tolist(),
+                "note": NO_LENS if lens is None else RAW,
+            }
+
     @contextmanager
     def _shown(self, layer: int, head: int) -> Iterator[ShownHead]:
         from attnviz.pretrained import ModelError
@@ -297,12 +315,21 @@ def address_of(name: str, digest: str) -> str:
 
 
 _SCORE = re.compile(r"score-(\d{1,4})-(\d{1,6})-(\d{1,6})", re.ASCII)
+_STATES = re.compile(r"states-(\d{1,6})", re.ASCII)
+NO_STATES = "What follows attention is not known of this model."
+NO_LENS = (
+    "The norm after the last layer is not a LayerNorm, so what the model would guess in between is not known here."
+)
+RAW = (
+    "The language head was trained for the last state alone: what it makes of earlier ones is a hint (the logit lens)."
+)
 
 
 def _array(layers: _Layers, layer: int, part: str) -> bytes:
     """Return a file with one array, named `array`; `part` is its name in the document, with "-" in place of "/".
 
-    Or return JSON: what a score is made of, for "score", the head, the query and the key; or the guesses.
+    Or return JSON: what a score is made of, for "score", the head, the query and the key; the guesses; or a row
+    before the first layer and after each, for "states" and the row.
     """
     from safetensors.numpy import save
 
@@ -310,6 +337,8 @@ def _array(layers: _Layers, layer: int, part: str) -> bytes:
 
     if score := _SCORE.fullmatch(part):
         return json.dumps(layers.score_parts(layer, *map(int, score.groups())).payload()).encode()
+    if row := _STATES.fullmatch(part):
+        return json.dumps(layers.states(layer, int(row[1]))).encode()
     if part == GUESSES:
         return guesses_of(layers.walk(layer))
     _, _, head = part.partition("-")

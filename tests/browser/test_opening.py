@@ -273,7 +273,8 @@ def test_the_pinned_word_is_hidden_from_a_model_with_a_head_which_guesses_it(
     guesses = sentence.get_by_text("The model’s guesses for [MASK]:").locator("xpath=..")
     expect(guesses).to_be_visible()
     page.wait_for_url("**q=3**blank_at=3**")
-    (of,) = load(str(folder)).trace(text.replace("sat", "[MASK]")).guesses("encoder")
+    trace = load(str(folder)).trace(text.replace("sat", "[MASK]"))
+    (of,), last = trace.guesses("encoder"), trace.last_hidden_state[3]
     expect(guesses).to_contain_text(of.labels[0])
     expect(finding(page)).to_contain_text("“[MASK]” gives")
 
@@ -289,6 +290,12 @@ def test_the_pinned_word_is_hidden_from_a_model_with_a_head_which_guesses_it(
     page.wait_for_url("**step=output**")
     end = page.locator(".end")
     expect(end).to_contain_text(f"The model’s guesses for [MASK]:{of.labels[0]}")
+    end.get_by_text("Row 3 “[MASK]” through the layers").click()
+    states = end.locator("tr")
+    expect(states).to_have_count(3)
+    expect(states.nth(0)).to_contain_text("X")
+    expect(states.nth(1)).to_have_class("here")
+    expect(states.nth(2)).to_contain_text(f"after layer 1{float(last.norm()):.2f}{of.labels[0]}")
     end.get_by_role("link", name="How the whole model gets there").click()
     page.wait_for_url("**/transformer?**part=probabilities**")
     settled(page)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,8 @@ def without(theirs: Any, family: str, layer: int, head: int) -> Any:
 def test_the_answer_without_a_head_is_transformers(family: str, tmp_path: Path) -> None:
     torch.manual_seed(0)
     folder = save_model(WITH_HEADS[family](), tmp_path, family)
-    trace = load(str(folder)).trace(MASKED if family == "bert" else TEXT)
+    model = load(str(folder))
+    trace = model.trace(MASKED if family == "bert" else TEXT)
     auto = tf.AutoModelForMaskedLM if family == "bert" else tf.AutoModelForCausalLM
     row = trace.tokens.labels.index("[MASK]") if family == "bert" else len(trace.tokens) - 1
     kind, (layers, heads) = trace.kinds[0], (len(trace.numbers_of()), trace.layer(0).heads)
@@ -84,7 +86,7 @@ def test_the_answer_without_a_head_is_transformers(family: str, tmp_path: Path) 
     after = run(both, trace).logits[0, row].softmax(-1)
     answer = compared(trace, hidden_without(trace, two))
     torch.testing.assert_close(answer.after, after[answer.tokens], rtol=1e-4, atol=1e-6)
-    torch.testing.assert_close(load(str(folder)).trace(trace.tokens.text).last_hidden_state, trace.last_hidden_state)
+    torch.testing.assert_close(model.trace(trace.tokens.text).last_hidden_state, trace.last_hidden_state)
 
 
 def test_of_the_built_in_model_they_are_what_heads_switched_off_measures() -> None:
@@ -120,9 +122,13 @@ def test_why_there_is_no_answer_is_said(tmp_path: Path) -> None:
     tagging = trained.load("tagging")
     assert reason(tagging.trace("the cat sat")) == NO_BLANK
     albert = tf.AlbertForMaskedLM(tf.AlbertConfig(**BERT, embedding_size=16))
+    shared = load(str(save_model(albert, tmp_path / "albert", "albert")))
     with pytest.raises(NoAnswerError, match=SHARED):
-        hidden_without(
-            load(str(save_model(albert, tmp_path / "albert", "albert"))).trace(MASKED), [(Place("encoder", 0), 0)]
-        )
+        hidden_without(shared.trace(MASKED), [(Place("encoder", 0), 0)])
+    trace = shared.trace(MASKED)
+    del shared
+    gc.collect()
+    with pytest.raises(ReferenceError):
+        hidden_without(trace, [(Place("encoder", 0), 0)])
     with pytest.raises(IndexError):
         hidden_without(built_in_model().trace(MASKED), [(Place("encoder", 0), 12)])

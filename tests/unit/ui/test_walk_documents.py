@@ -33,7 +33,7 @@ from attnviz.trace.model import RowGuesses
 from attnviz.trace.vocabulary import Vocabulary
 from attnviz.ui import caches, step_by_step
 from attnviz.ui.sources import AppResources, SavedView
-from attnviz.ui.walk import offer_documents
+from attnviz.ui.walk import NO_LENS, NO_STATES, offer_documents
 from tests.toy import run_block
 from tests.unit.families import save
 
@@ -129,6 +129,34 @@ def test_guesses_that_take_many_logits_are_made_when_they_are_asked_for(monkeypa
     assert fetched[0] == fetched[1]
     assert (fetched[0][3]["row"], fetched[0][3]["shares"]) == (5, pytest.approx(best.values.tolist(), abs=1e-6))
     assert fetched[0][3]["labels"] == [caches.model("minilm").label(token) for token in best.indices.tolist()]
+
+
+def test_a_row_after_each_layer_is_requested_apart_and_is_transformers() -> None:
+    text = "The cat [MASK] on the mat."
+    digests = offered(source="pretrained", model="minilm", text=text)
+    found = json.loads(request(f"{digests[2]}~states-3"))
+    tokens = AutoTokenizer.from_pretrained(MODEL_DIR)(text, return_tensors="pt")
+    with torch.inference_mode():
+        states = AutoModel.from_pretrained(MODEL_DIR).eval()(**tokens, output_hidden_states=True).hidden_states
+    assert found["layers"] == list(range(6))
+    assert found["norms"] == pytest.approx([float(state[0, 3].norm()) for state in states], rel=1e-5)
+    head = caches.model("minilm").vocabulary
+    assert head is not None
+    shares = torch.cat([head.logits(state[0, 3:4]) for state in states]).softmax(-1)
+    assert found["labels"] == [head.label(int(token)) for token in shares.argmax(-1)]
+    assert found["shares"] == pytest.approx(shares.amax(-1).tolist(), abs=1e-5)
+    for name in ("states-9", "states--1", "states-", "states-1-1"):
+        with pytest.raises(NotOfferedError):
+            request(f"{digests[2]}~{name}")
+
+
+def test_of_a_row_only_what_is_known_is_said(folder: str, tmp_path: Path) -> None:
+    (first, *_) = offered(source="pretrained", model=folder, text="the cat sat")
+    found = json.loads(request(f"{first}~states-1"))
+    assert (found["labels"], found["note"]) == ([], NO_LENS) and len(found["norms"]) == len(found["layers"]) + 1
+    mpnet = str(save("t5", tmp_path / "t5"))
+    digests = offered(source="pretrained", model=mpnet, text="one two", kind="decoder")
+    assert json.loads(request(f"{digests[0]}~states-0"))["note"] in (NO_STATES, NO_LENS)
 
 
 def test_what_a_score_of_transformer_is_made_of_is_that_of_its_attention() -> None:

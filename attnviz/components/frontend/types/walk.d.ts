@@ -72,6 +72,19 @@ interface ScoreParts {
   /** What must be known about the parts, or why they are not known. */
   note: string;
 }
+/** A row of the stream before the first layer and after each: attnviz/ui/walk.py makes it. */
+interface RowStates {
+  /** The numbers of the layers; none if what follows attention is not known. */
+  layers: number[];
+  /** Of each state, one more than there are layers: its length. */
+  norms: number[];
+  /** The likeliest token of each state through the language head; none if that is not known. */
+  labels: string[];
+  /** Its probability. */
+  shares: number[];
+  /** What must be known about them. */
+  note: string;
+}
 /** Where a walk stands: what it gets its documents from, and who hears of the user's choices. */
 interface Home {
   source: import("../core/arrays.ts").Source;

@@ -68,7 +68,7 @@ export function guessLine(
 }
 
 /** A token that the model expects. @param isTrue whether it is the one that stands there */
-const expected = (label: string, part: number, isTrue: boolean) =>
+export const expected = (label: string, part: number, isTrue: boolean) =>
   template(
     "span",
     { class: isTrue ? "expected true" : "expected", style: { "--share": part.toFixed(3) } },
@@ -109,22 +109,4 @@ export function hidingOf(
 export function missingGuesses({ guesses_at: at, steps }: Header, step: StepText | null, home: Pick<Home, "answer">) {
   const isShown = step === steps.at(-1) ? Boolean(home.answer) : step === steps[0] && !step?.picture;
   return at && isShown ? [GUESSES] : [];
-}
-
-/**
- * The answer at the end of a head's steps, and the way to where the whole model computes it; null where there is none.
- * @param q the pinned row, or null
- * @param home what the page offers
- */
-export function endOf(header: Header, q: number | null, home: Pick<Home, "answer" | "hidden">) {
-  const { answer = "", hidden } = home;
-  const rows = header.guesses.map(({ row }) => row);
-  const row = q !== null && rows.includes(q) ? q : header.attention === "encoder" ? rows[0] : rows.at(-1);
-  if (!answer || row === undefined) return null;
-  return template(
-    "div",
-    { class: "end" },
-    guessesOf(header, row, { hidden }),
-    template("a", { href: `${answer}&q=${row}` }, "How the whole model gets there, to the last step"),
-  );
 }

@@ -38,6 +38,10 @@ export const SCORE = "~score-";
 export const scoreName = ({ documents }: Home, layer: number, head: number, q: number, k: number) =>
   `${documents?.[layer] ?? ""}${SCORE}${head}-${q}-${k}`;
 
+/** The file with a row before the first layer and after each, beside the document of a layer. */
+export const statesName = ({ documents }: Home, layer: number, row: number) =>
+  `${documents?.[layer] ?? ""}~states-${row}`;
+
 export class Loading {
   home: Home;
   onChange;
@@ -126,8 +130,8 @@ export class Loading {
     else await this.get(arrayName(document.header.layer, name));
   }
 
-  /** Fetches what a score is made of. */
-  async fetchScore(name: string): Promise<ScoreParts> {
+  /** Fetches what is computed where the model is: what a score is made of, or the states of a row. */
+  async fetchJson<Value>(name: string): Promise<Value> {
     return parsed(await fetchFile(name, this.home.source));
   }
 

@@ -2,7 +2,6 @@
 // is painted at once; the page that it stands in (Home in types/walk.d.ts) is notified afterwards.
 
 import { Coming } from "./coming.ts";
-import { write } from "../core/template.ts";
 import { factorsOf, firstGuess, noFocus, offered, written } from "./choices.ts";
 import { setTheme } from "../core/colours.ts";
 import { onDensity } from "../core/density.ts";
@@ -13,7 +12,8 @@ import { NOTHING, samePin } from "../core/pin.ts";
 import { Inspector } from "../inspector/inspector.ts";
 import { inspected } from "../inspector/ways.ts";
 import { Drawing } from "./drawing.ts";
-import { endOf, missingGuesses } from "./guesses.ts";
+import { End } from "./end.ts";
+import { missingGuesses } from "./guesses.ts";
 import { actOf } from "./keys.ts";
 import { LargestGap } from "../inspector/largest_gap.ts";
 import { arrayName, documentName, Loading, NOTHING_LACKING, scoreName } from "./loading.ts";
@@ -50,7 +50,7 @@ export class Walk {
   });
   note = element("p", { class: "note", role: "status" });
   /** the model's answer, at the last step */
-  end = element("div");
+  end: End;
   top: HTMLDivElement;
   picture: HTMLDivElement;
   guessLine: GuessLine = new GuessLine(() => this.reveal("row"));
@@ -73,8 +73,9 @@ export class Walk {
     this.home = home;
     this.store.listener = (changed) => this.draw(changed);
     this.loading = new Loading(home, () => this.load());
+    this.end = new End(home, (name) => this.loading.fetchJson(name));
     [this.top, this.picture] = ["top", "picture"].map((name) => element("div", { class: name }));
-    this.beside = element("div", { class: "beside" }, this.notice.root, this.end);
+    this.beside = element("div", { class: "beside" }, this.notice.root, this.end.root);
     const parts = [
       this.top,
       this.formula.root,
@@ -115,7 +116,7 @@ export class Walk {
       explains: {
         fetch: async ({ matrices: { document, head } }, q, k) => {
           if (this.store.current !== document) throw new Error("another text is on its way");
-          return this.loading.fetchScore(scoreName(this.home, document.header.layer, head, q, k));
+          return this.loading.fetchJson(scoreName(this.home, document.header.layer, head, q, k));
         },
         onOpen: (why) => this.choose({ why }),
       },
@@ -326,7 +327,7 @@ export class Walk {
   /** Says at the last step what the model answers. */
   sayEnd({ header }: WalkDocument) {
     const { step, values } = this.store;
-    write(this.end, step === header.steps.at(-1) ? endOf(header, values.q, this.home) : null);
+    this.end.show(header, values.q, step === header.steps.at(-1));
   }
 
   /** Asks for the guesses where the step shows them and nothing else has to come first. */
@@ -482,6 +483,7 @@ export class Walk {
     this.ends.abort();
     this.coming.end();
     this.loading.destroy();
+    this.end.destroy();
     this.marks.destroy();
     this.inspector.destroy();
     this.playing.destroy();
