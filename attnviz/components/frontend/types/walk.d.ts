@@ -49,12 +49,19 @@ interface FirstView {
 }
 /** What a model writes after the text: attnviz/ui/step_by_step.py describes it. */
 interface WriteOn {
-  /** Of the draws: `ids`, and of the likeliest characters `order` and `probabilities`. */
+  /** Of the file with the list of what is written. */
   digest: string;
-  /** The vocabulary, by id. */
-  characters: string[];
-  /** The same as they are shown. */
+}
+/** A token that a model has written: attnviz/sources/writing.py describes it. */
+interface WrittenToken {
+  /** What it adds to the text; empty as long as a character is incomplete. */
+  text: string;
+  label: string;
+  /** Its probability. */
+  share: number;
+  /** The likeliest tokens at this draw. */
   labels: string[];
+  shares: number[];
 }
 /** What a score is the sum of, by parts of X: attnviz/measures/score_parts.py makes it. */
 interface ScoreParts {
