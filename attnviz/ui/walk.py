@@ -219,12 +219,15 @@ class _Layers:
             if states is None:
                 return {"layers": [], "norms": [], "labels": [], "shares": [], "note": NO_STATES}
             lens = caches.lens(trace, row)
+            # Where guesses are listed, whose head makes them is said there.
+            is_listed = row in trace.guessed_rows(here.kind)
+            whose = "" if is_listed or trace.vocabulary is None else trace.vocabulary.note
             return {
                 "layers": states.numbers,
                 "norms": states.norms.tolist(),
                 "labels": [] if lens is None else lens.labels(trace),
                 "shares": [] if lens is None else lens.probabilities[:, 0].tolist(),
-                "note": NO_LENS if lens is None else RAW,
+                "note": NO_LENS if lens is None else f"{RAW} {whose}".strip(),
             }
 
     @contextmanager

@@ -33,7 +33,7 @@ from attnviz.trace.model import RowGuesses
 from attnviz.trace.vocabulary import Vocabulary
 from attnviz.ui import caches, step_by_step
 from attnviz.ui.sources import AppResources, SavedView
-from attnviz.ui.walk import NO_LENS, NO_STATES, offer_documents
+from attnviz.ui.walk import NO_LENS, NO_STATES, RAW, offer_documents
 from tests.toy import run_block
 from tests.unit.families import save
 
@@ -145,6 +145,9 @@ def test_a_row_after_each_layer_is_requested_apart_and_is_transformers() -> None
     shares = torch.cat([head.logits(state[0, 3:4]) for state in states]).softmax(-1)
     assert found["labels"] == [head.label(int(token)) for token in shares.argmax(-1)]
     assert found["shares"] == pytest.approx(shares.amax(-1).tolist(), abs=1e-5)
+    assert found["note"] == RAW
+    other = json.loads(request(f"{digests[2]}~states-4"))
+    assert other["note"] == f"{RAW} {head.note}" and "right for" in head.note
     for name in ("states-9", "states--1", "states-", "states-1-1"):
         with pytest.raises(NotOfferedError):
             request(f"{digests[2]}~{name}")

@@ -11,6 +11,8 @@ import { expected, guessesOf } from "./guesses.ts";
 import { statesName } from "./loading.ts";
 import { wordOf } from "./row_words.ts";
 
+const THERE = "How the whole model gets there, to the last step";
+const FOLLOWS = "What follows in the whole model, to the last step";
 const ABOUT = "After each layer: its length ‖x‖, and the first guess if the model ended there.";
 
 export class End {
@@ -55,7 +57,7 @@ export class End {
       { class: "end" },
       guessesOf(header, row, { hidden: home.hidden }),
       this.statesOf(header, row),
-      template("a", { href: `${home.answer}&q=${row}` }, "How the whole model gets there, to the last step"),
+      template("a", { href: `${home.answer}&q=${row}` }, header.guesses.length ? THERE : FOLLOWS),
     );
     write(this.root, answer);
   }
