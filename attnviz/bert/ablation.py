@@ -17,8 +17,8 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.attention import attend
-from attnviz.bert.blank import masks_in
 from attnviz.bert.encoding import AT_ONCE
+from attnviz.measures.ablation import NoAnswerError, probabilities
 from attnviz.measures.summary import distance, entropy
 from attnviz.measures.survey import weights_by_chunk
 from attnviz.pretrained.built_in import BuiltInModel
@@ -219,7 +219,7 @@ def effects_in_steps(model: BuiltInModel, trace: Trace, means: Tensor | None = N
         ValueError: the trace does not hold the input of a layer.
     """
     layers, before = layers_of(model), trace.last_hidden_state
-    answer = answer_of(model, trace.tokens, before)
+    answer = _answer(trace, before)
     of_sentence, of_tokens, of_answer, done = [], [], [], 0
     for number, layer in enumerate(layers):
         count, x = layer.attention.heads, trace.layer(number).query_input
@@ -236,31 +236,19 @@ def effects_in_steps(model: BuiltInModel, trace: Trace, means: Tensor | None = N
             of_sentence.append(1 - cosine(sentence_embedding(before), sentence_embedding(after)))
             of_tokens.append(1 - cosine(before, after).mean(-1))
             if answer is not None:
-                answers = (answer_of(model, trace.tokens, hidden) for hidden in after)
-                of_answer += [
-                    probabilities[answer.argmax()] - answer.max()
-                    for probabilities in answers
-                    if probabilities is not None
-                ]
+                of_answer += [probabilities(trace, hidden)[answer.argmax()] - answer.max() for hidden in after]
             done += len(some)
             yield done
     sentence, of_all_tokens = (torch.cat(parts).view(len(layers), -1).float() for parts in (of_sentence, of_tokens))
     yield Effects(sentence, of_all_tokens, torch.stack(of_answer).view(len(layers), -1) if of_answer else None)
 
 
-def answer_of(model: BuiltInModel, tokens: Tokens, hidden: Tensor) -> Tensor | None:
-    """Return the probabilities of all tokens for the first [MASK], (V,); None if the text has no [MASK].
-
-    Args:
-        model: the built-in model, whose language head is used.
-        tokens: the text.
-        hidden: its output embeddings, (T, C).
-    """
-    places = masks_in(model, tokens)
-    if not places:
+def _answer(trace: Trace, hidden: Tensor) -> Tensor | None:
+    """Return the probabilities of all tokens for the first [MASK], (V,); None if the text has no [MASK]."""
+    try:
+        return probabilities(trace, hidden)
+    except NoAnswerError:
         return None
-    with torch.inference_mode():
-        return model.vocabulary.logits(hidden[places[:1], :])[0].softmax(-1)
 
 
 def sentence_embedding(hidden: Tensor) -> Tensor:

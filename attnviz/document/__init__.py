@@ -10,10 +10,11 @@ docs/document.md describes the format. Reading and writing need no torch; making
 """
 
 from attnviz.document.files import read, write
-from attnviz.document.making import ReferTo, array_of, document_of, document_of_layer
+from attnviz.document.making import GUESSES, ReferTo, array_of, document_of, document_of_layer, guesses_of
 from attnviz.document.value import Axis, Document, DocumentError, Header, Reference, StepText
 
 __all__ = [
+    "GUESSES",
     "Axis",
     "Document",
     "DocumentError",
@@ -24,6 +25,7 @@ __all__ = [
     "array_of",
     "document_of",
     "document_of_layer",
+    "guesses_of",
     "read",
     "write",
 ]

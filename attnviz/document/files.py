@@ -108,6 +108,8 @@ def _header_of(data: bytes) -> str:
     return text
 
 
+OPTIONAL = ("buckets", "cap", "guesses_at", "guesses_note", "mask_reasons", "shared_by")
+"""Fields of the header that are left out where they have their default: few documents need them"""
 SAID = ("notice", "fact", "advice")
 """The texts of a step that may have marks"""
 
@@ -121,9 +123,9 @@ def write_header(header: Header) -> str:
     written = _fields(header)
     if header.key == header.query:
         written["key"] = None
-    for name, usual in (("cap", None), ("buckets", None), ("mask_reasons", None), ("shared_by", 1)):
-        if written[name] == usual:  # few documents have them
-            del written[name]
+    for field in fields(header):
+        if field.name in OPTIONAL and written[field.name] == field.default:
+            del written[field.name]
     if header.buckets is not None:
         written["buckets"] = _fields(header.buckets)
     written["steps"] = [

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache, partial
 from math import prod
 from typing import TYPE_CHECKING, Any, Literal
@@ -37,7 +38,9 @@ if TYPE_CHECKING:
 Make = Callable[[], "npt.NDArray[Any]"]
 ReferTo = Callable[[str, int], str | None]
 """Decides how a document stores an array: called with its name and its size in bytes, it returns the digest by which a
-reader fetches the array, or None to put it into the file. `array_of` makes the array that a reader fetches."""
+reader fetches the array, or None to put it into the file. `array_of` makes the array that a reader fetches. It is asked
+for `GUESSES` too, with the size of the logits that they are made of; `guesses_of` makes them."""
+GUESSES = "guesses"
 
 
 def document_of(walk: Walk, *, refer_to: ReferTo | None = None) -> Document:
@@ -75,7 +78,8 @@ def document_of_layer(
             in_file[name] = array
         else:
             references[name] = Reference(digest, array.dtype, array.shape)
-    header = _header(walk, chosen, step_texts(walks), references)
+    guesses_at = _guesses_at(walk, refer_to)
+    header = _header(walk, chosen, step_texts(walks), references, guesses_at)
     check_header(header)
     check_held(header, in_file)
     for whole, name in {array.whole: name for name, array in in_file.items()}.items():
@@ -93,8 +97,24 @@ def array_of(walk: Walk, name: str) -> npt.NDArray[Any]:
     return _arrays([walk])[name].make()
 
 
+def guesses_of(walk: Walk) -> bytes:
+    """Make the guesses of a document that refers to them, as JSON: a list as `guesses` of its header."""
+    return json.dumps([asdict(guesses) for guesses in walk.guess()]).encode()
+
+
+def _guesses_at(walk: Walk, refer_to: ReferTo | None) -> str:
+    """Return the digest by which the guesses are fetched; "" if there are none, or if they are in the file."""
+    if refer_to is None or not walk.guess_cells:
+        return ""
+    return refer_to(GUESSES, 4 * walk.guess_cells) or ""
+
+
 def _header(
-    walk: Walk, heads: tuple[int, ...], steps: tuple[StepText, ...], references: Mapping[str, Reference]
+    walk: Walk,
+    heads: tuple[int, ...],
+    steps: tuple[StepText, ...],
+    references: Mapping[str, Reference],
+    guesses_at: str,
 ) -> Header:
     """Return the header of a document of these heads; `walk` is any head of the layer."""
     layer = walk.layer
@@ -111,7 +131,9 @@ def _header(
         mask=layer.mask.kind,
         mask_value=None if layer.mask.is_infinite else layer.mask.value,
         mask_fills=layer.mask.fills,
-        guesses=walk.guess(),
+        guesses=() if guesses_at else walk.guess(),
+        guesses_at=guesses_at,
+        guesses_note=walk.head_note if walk.guess_cells else "",
         cap=layer.cap,
         buckets=None if layer.position_bias is None else layer.position_bias.buckets,
         shared_by=layer.shared_by,

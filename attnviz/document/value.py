@@ -185,7 +185,12 @@ class Header:
     mask_value: float | None = None
     """The number that fills hidden cells; None is −∞"""
     guesses: tuple[RowGuesses, ...] = ()
-    """What the model expects, in the order of the rows; empty if it names no tokens"""
+    """What the model expects, in the order of the rows; empty if it names no tokens, or if `guesses_at` is not"""
+    guesses_at: str = ""
+    """The digest by which a reader fetches the guesses, as JSON; "" if they are in the file. A file without it has
+    them"""
+    guesses_note: str = ""
+    """What is said of the guesses, as a sentence; "" if nothing is. A file without it has none"""
     mask_fills: Masked = "scaled"
     """Whether it fills cells of `scaled`, or of `scores`, so that the scale multiplies it"""
     cap: float | None = None

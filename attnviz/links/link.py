@@ -264,7 +264,14 @@ KEYS: dict[str, Key] = {
     "answer": Key(True, Switch(), "whether the right way is shown beside it"),
     "more": Key(
         None,
-        titled({"table": "Table of all heads", "measures": "How it is computed", "care": "With care"}),
+        titled(
+            {
+                "table": "Table of all heads",
+                "off": "Switched off",
+                "measures": "How it is computed",
+                "care": "With care",
+            }
+        ),
         "the open part below the picture",
     ),
     "over": Key(

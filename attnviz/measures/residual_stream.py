@@ -16,7 +16,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from attnviz.reprs import ShortRepr
+from attnviz.reprs import ArraysSize, ShortRepr
+from attnviz.tokens.value import bare
 from attnviz.trace.layer import Block, BlockSteps, Norm
 from attnviz.trace.trace import Trace
 from attnviz.trace.vocabulary import Vocabulary
@@ -96,7 +97,7 @@ COUNT = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Lens(ShortRepr):
+class Lens(ShortRepr, ArraysSize):
     """The likeliest tokens of one row after each block."""
 
     parts: tuple[str, ...]
@@ -109,6 +110,11 @@ class Lens(ShortRepr):
     """(P,): the probability of the token that is likeliest in the end"""
     ranks: Tensor
     """(P,): its rank, from 0"""
+
+    def labels(self, trace: Trace) -> list[str]:
+        """Return the label of the likeliest token of each state, as guesses name it."""
+        vocabulary = trace.vocabulary
+        return [] if vocabulary is None else [bare(vocabulary.label(token)) for token in self.tokens[:, 0].tolist()]
 
 
 def logit_lens(trace: Trace, row: int, count: int = COUNT) -> Lens | None:
@@ -136,7 +142,17 @@ def logit_lens(trace: Trace, row: int, count: int = COUNT) -> Lens | None:
         return lens_of(logits, count, trace.numbers_of(trace.places[-1].stack))
 
 
-def lens_by_position(trace: Trace, rows: Sequence[int]) -> tuple[Tensor, Tensor] | None:
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class LensByPosition(ShortRepr, ArraysSize):
+    """The likeliest token of R rows after each block; the first state is X."""
+
+    tokens: Tensor
+    """(R, P): its id"""
+    probabilities: Tensor
+    """(R, P): its probability among all V"""
+
+
+def lens_by_position(trace: Trace, rows: Sequence[int]) -> LensByPosition | None:
     """Return the likeliest token of each row after each block, by the same lens.
 
     Args:
@@ -144,7 +160,7 @@ def lens_by_position(trace: Trace, rows: Sequence[int]) -> tuple[Tensor, Tensor]
         rows: R rows of the last stack.
 
     Returns:
-        Its ids and its probabilities among all V, (R, P) each; the first state is X. None where `logit_lens` is.
+        None where `logit_lens` is.
 
     Raises:
         IndexError: there is no such row.
@@ -158,7 +174,30 @@ def lens_by_position(trace: Trace, rows: Sequence[int]) -> tuple[Tensor, Tensor]
         for row in rows:  # one after the other: the logits of 64 rows after 7 blocks take 55 MB
             logits = state_logits(torch.stack([state[row] for state in stack_states]), norm, vocabulary)
             best.append(logits.softmax(-1).max(-1))
-    return torch.stack([row.indices for row in best]), torch.stack([row.values for row in best])
+    return LensByPosition(torch.stack([row.indices for row in best]), torch.stack([row.values for row in best]))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RowStates(ShortRepr):
+    """A row of the last stack before its first block and after each."""
+
+    numbers: tuple[int, ...]
+    """The numbers of the P - 1 blocks in the model"""
+    norms: Tensor
+    """(P,): ‖x‖"""
+
+    @classmethod
+    def of(cls, trace: Trace, row: int) -> RowStates | None:
+        """Return the states of a row; None if the blocks' steps are not known.
+
+        Raises:
+            IndexError: there is no such row.
+        """
+        stack = trace.places[-1].stack
+        known = states(trace.blocks[stack])
+        if known is None:
+            return None
+        return cls(trace.numbers_of(stack), torch.stack([state[row] for state in known]).norm(dim=-1))
 
 
 def _states_before_head(trace: Trace) -> tuple[list[Tensor], Norm | None, Vocabulary] | None:

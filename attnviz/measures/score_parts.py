@@ -9,7 +9,7 @@ Shapes: D head width, P parts of the query and R of the key, C model width.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -18,15 +18,13 @@ import torch
 from torch import Tensor
 
 from attnviz.measures.summands import (
-    EmbeddingSum,
     NoSummandsError,
-    Stack,
     Summands,
     input_summands,
-    is_sum,
     output_summands,
 )
 from attnviz.reprs import ShortRepr
+from attnviz.trace.embedding_sum import is_sum
 from attnviz.trace.layer import LayerTrace, Projection
 from attnviz.trace.model import Place
 from attnviz.trace.trace import Trace
@@ -128,13 +126,7 @@ def _largest(values: Sequence[float], names: Sequence[str]) -> tuple[list[list[i
     return [*([part] for part in first), rest], [*(names[part] for part in first), f"{len(rest)} others"]
 
 
-def score_parts(
-    trace: Trace,
-    place: Place,
-    head: int,
-    pair: tuple[int, int],
-    embeddings: Mapping[Stack, EmbeddingSum] | None = None,
-) -> ScoreParts:
+def score_parts(trace: Trace, place: Place, head: int, pair: tuple[int, int]) -> ScoreParts:
     """Split the score of a query and a key.
 
     Args:
@@ -142,7 +134,6 @@ def score_parts(
         place: the attention.
         head: the head.
         pair: the query's row and the key's column.
-        embeddings: by stack, what its input is made of, where the trace does not know it.
 
     Raises:
         IndexError: there is no such attention, head, query or key.
@@ -154,24 +145,22 @@ def score_parts(
             raise IndexError(f"{what} {index} does not exist: there are {count}")
     products = layer.query[head, q].double() * layer.key[head, k].double()
     try:
-        return _of_parts(products, layer, head, pair, _summands(trace, place, pair, embeddings or {}))
+        return _of_parts(products, layer, head, pair, _summands(trace, place, pair))
     except NoSummandsError as error:
         return ScoreParts(products, reason=str(error))
 
 
-def _summands(
-    trace: Trace, place: Place, pair: tuple[int, int], embeddings: Mapping[Stack, EmbeddingSum]
-) -> tuple[Summands, Summands]:
+def _summands(trace: Trace, place: Place, pair: tuple[int, int]) -> tuple[Summands, Summands]:
     """Return the summands of the inputs of query and key: of their rows, or of all rows if a projection mixes them."""
     layer = trace.layer(place.layer, place.kind)
     if layer.projections is None:
         raise NoSummandsError(layer.unavailable.get("projections", NO_PROJECTIONS))
     mixes = layer.projections["query"].kind == "positions"
     q, k = (range(count) if mixes else [row] for row, count in zip(pair, map(len, _inputs(layer)), strict=True))
-    of_query = input_summands(trace, place, list(q), embeddings.get(place.stack))
+    of_query = input_summands(trace, place, list(q))
     if place.kind == "cross":
-        return of_query, output_summands(trace, "encoder", list(k), embeddings.get("encoder"))
-    return of_query, input_summands(trace, place, list(k), embeddings.get(place.stack))
+        return of_query, output_summands(trace, "encoder", list(k))
+    return of_query, input_summands(trace, place, list(k))
 
 
 def _inputs(layer: LayerTrace) -> tuple[Tensor, Tensor]:

@@ -10,7 +10,7 @@ Shapes: P summands, R rows, T tokens, C model width, H heads, D width of a value
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -19,30 +19,19 @@ from torch import Tensor
 
 from attnviz.measures.residual_stream import is_pre_norm
 from attnviz.reprs import ShortRepr
+from attnviz.trace.embedding_sum import EmbeddingSum, is_sum
 from attnviz.trace.layer import Block, BlockSteps, LayerTrace, LinearMap, Norm
 from attnviz.trace.model import Kind, Place
 from attnviz.trace.trace import Trace
 
 Stack = Literal["encoder", "decoder"]
 
-ROUNDING = 1e-4
-"""The largest difference between a sum and the recorded vector, relative to its largest number: more is no rounding"""
 UNKNOWN_BLOCK = "What the layers before this one add to X is not known for this model family."
 DIFFERENT_SUM = "The known parts of this model don't add up to its X, so they are not shown."
 
 
 class NoSummandsError(ValueError):
     """The summands are not known. The message says why, in a sentence for the user."""
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class EmbeddingSum(ShortRepr):
-    """What the input of a stack's first block is made of: the sum of parts, or its norm."""
-
-    parts: Mapping[str, Tensor]
-    """(T, C) each, by name"""
-    norm: Norm | None = None
-    """The norm of the sum; None if the input is the sum itself"""
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -98,13 +87,7 @@ class Summands(ShortRepr):
             raise NoSummandsError(DIFFERENT_SUM)
 
 
-def is_sum(summed: Tensor, recorded: Tensor) -> bool:
-    """Return whether a sum of parts is a recorded vector, or differs from it by rounding only."""
-    gap = (summed - recorded.double()).abs().max()
-    return bool(gap <= ROUNDING * recorded.abs().max().double())
-
-
-def input_summands(trace: Trace, place: Place, rows: Sequence[int], embeddings: EmbeddingSum | None = None) -> Summands:
+def input_summands(trace: Trace, place: Place, rows: Sequence[int]) -> Summands:
     """Return the summands of the rows from which an attention computes its queries.
 
     In self-attention these are also the rows of keys and values.
@@ -113,7 +96,6 @@ def input_summands(trace: Trace, place: Place, rows: Sequence[int], embeddings: 
         trace: the trace.
         place: the attention.
         rows: numbers of R rows.
-        embeddings: what the stack's input is made of, if the trace does not know it.
 
     Raises:
         NoSummandsError: they are not known.
@@ -121,22 +103,18 @@ def input_summands(trace: Trace, place: Place, rows: Sequence[int], embeddings: 
     """
     trace.block(place.layer, place.kind)  # raises IndexError
     with torch.inference_mode():
-        return _through(trace, place.stack, rows, embeddings, place)
+        return _through(trace, place.stack, rows, place)
 
 
-def output_summands(
-    trace: Trace, stack: Stack, rows: Sequence[int], embeddings: EmbeddingSum | None = None
-) -> Summands:
+def output_summands(trace: Trace, stack: Stack, rows: Sequence[int]) -> Summands:
     """Return the summands of rows of a stack's output; arguments and errors are those of `input_summands`."""
     with torch.inference_mode():
-        return _through(trace, stack, rows, embeddings, None)
+        return _through(trace, stack, rows, None)
 
 
-def _through(
-    trace: Trace, stack: Stack, rows: Sequence[int], embeddings: EmbeddingSum | None, end: Place | None
-) -> Summands:
+def _through(trace: Trace, stack: Stack, rows: Sequence[int], end: Place | None) -> Summands:
     """Return the summands before the attention at `end`, or after the last block and the final norm."""
-    stream, before = _start(trace, stack, rows, embeddings), None
+    stream, before = _start(trace, stack, rows), None
     for number in trace.numbers_of(stack):
         block = trace.block(number, stack)
         if block.input is None or (before is not None and number != before + 1):
@@ -155,16 +133,15 @@ def _through(
     return stream
 
 
-def _start(trace: Trace, stack: Kind, rows: Sequence[int], embeddings: EmbeddingSum | None) -> Summands:
+def _start(trace: Trace, stack: Kind, rows: Sequence[int]) -> Summands:
     """Return the summands of the first block's input; if they are not known, the input is the only one."""
     number = trace.numbers_of(stack)[0]
     first = trace.block(number, stack).input
     if first is None:
         raise NoSummandsError(UNKNOWN_BLOCK)
-    if embeddings is None:
-        is_first = stack == trace.kinds[0]
-        parts = trace.embedding_parts if is_first else trace.decoder_embedding_parts
-        embeddings = EmbeddingSum(parts or {"X" if number else "embeddings": first})
+    parts = trace.decoder_embedding_parts or {"X" if number else "embeddings": first}
+    known = trace.embedding_sum if stack == trace.kinds[0] else None
+    embeddings = known or EmbeddingSum(parts)
     vectors = torch.stack([part[rows].double() for part in embeddings.parts.values()])
     stream = Summands(list(embeddings.parts), vectors)
     if embeddings.norm is not None:

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 from safetensors.numpy import save
 
-from attnviz.document import array_of, document_of_layer, write
+from attnviz.document import GUESSES, array_of, document_of_layer, guesses_of, write
 from attnviz.document.value import PROJECTIONS
 from attnviz.measures.score_parts import ScoreParts, score_parts
 from attnviz.measures.survey import weights_by_chunk
@@ -58,7 +58,7 @@ class Heads(ShortRepr):
         return write(document_of_layer(walk, thumbnails=small, refer_to=partial(self._refer_to, layer, head)))
 
     def array(self, digest: str) -> bytes:
-        """Return the safetensors file with an array that a document refers to, named `array`.
+        """Return the safetensors file with an array that a document refers to, named `array`; or the guesses, as JSON.
 
         Raises:
             LookupError: there is no such array.
@@ -67,6 +67,8 @@ class Heads(ShortRepr):
         owner, layer, name, *head_part = digest.split("-")
         if owner != self.id or int(layer) not in self.layers:
             raise LookupError(digest)
+        if name == GUESSES:
+            return guesses_of(self.walk(int(layer), 0))
         head = int(head_part[0]) if head_part else 0
         return save({"array": array_of(self.walk(int(layer), head), "/".join([name, *head_part]))})
 

@@ -141,7 +141,7 @@ class BuiltInModel(PretrainedModel):
         self.description = describe(folder)
         weights = read_weights() if head is None else head
         self.mask = MASK, self.tokenizer.id_of(MASK)
-        self.vocabulary = weights.vocabulary(self.embeddings, self.label, self.mask[1])
+        self.vocabulary = weights.vocabulary(self.embeddings, self.label, self.mask[1], self.description.head_note)
         self.language_head = self.vocabulary.logits
         self.output_bias, self.head_outputs = weights.bias, len(weights.bias)
 

@@ -67,17 +67,18 @@ class HeadWeights(ShortRepr):
         weights = {name: tensors[theirs].float() for name, theirs in NAMES.items()}
         return cls(**{**weights, "dense": weights["dense"].T.contiguous()})
 
-    def vocabulary(self, table: Tensor, label: Callable[[int], str], masked: int) -> Vocabulary:
+    def vocabulary(self, table: Tensor, label: Callable[[int], str], masked: int, note: str = "") -> Vocabulary:
         """Return the map from the last hidden state to the logits.
 
         Args:
             table: the token embeddings, (V, C); it is not copied.
             label: returns the label of a token.
             masked: the id of [MASK].
+            note: what is said of the head beside its numbers.
         """
         norm = Norm(self.norm, self.norm_bias, EPS)
         transform = Transform(LinearMap(self.dense, self.dense_bias), functional.gelu, "gelu", norm)
-        return Vocabulary(LinearMap(table.T, self.bias), label, transform, masked)
+        return Vocabulary(LinearMap(table.T, self.bias), label, transform, masked, note)
 
 
 NAMES = {

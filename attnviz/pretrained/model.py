@@ -6,13 +6,16 @@ import hashlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from types import MappingProxyType
 from typing import Literal
+from weakref import ref
 
 import torch
 from torch import Tensor, nn
 
 from attnviz.attention import Mask
+from attnviz.pretrained.embeddings import embedding_sum
 from attnviz.pretrained.rotary import RotaryLayout
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
@@ -181,11 +184,13 @@ class PretrainedModel(ShortRepr, ABC):
             decoder_tokens,
             blocks,
             done.hidden,
+            find_embedding_sum=partial(embedding_sum, self.body),
             has_positions=self.has_positions,
             final_norms=self.final_norms,
             vocabulary=self.vocabulary,
             has_learned=True,
             language_head=self.language_head,
+            rerun=partial(_rerun, ref(self), tokens.ids, tokens.segments, decoder_ids),
             model=self.name,
             numbers=self.description.numbers,
         )
@@ -228,6 +233,20 @@ class PretrainedModel(ShortRepr, ABC):
                 masks[address] = Mask.recognise(true_mask(call.mask), crosses=maps.kind == "cross")
             blocks.setdefault(maps.kind, []).append(block_of(call, maps, masks[address]))
         return {kind: tuple(kind_blocks) for kind, kind_blocks in blocks.items()}
+
+
+def _rerun(
+    model: ref[PretrainedModel], ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None
+) -> Tensor:
+    """Run a model again. A trace does not keep its model, whose memory budget keeps the trace.
+
+    Raises:
+        ReferenceError: the model is no longer there.
+    """
+    there = model()
+    if there is None:
+        raise ReferenceError("the model of this trace is no longer open")
+    return there.forward(ids, segments, decoder_ids)
 
 
 def block_of(call: Call, maps: BlockMaps, mask: Mask) -> Block:

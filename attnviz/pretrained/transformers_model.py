@@ -207,6 +207,15 @@ class TransformersModel(PretrainedModel):
             byte_level=self.is_byte_level,
         )
 
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of tokens, without special tokens."""
+        with self._tokenizer_lock:
+            return str(self._tokenizer.decode(list(ids), skip_special_tokens=True, clean_up_tokenization_spaces=False))
+
+    def is_special(self, token: int) -> bool:
+        """Whether a token stands for no text, such as the end of a text, or an id that the tokenizer does not have."""
+        return token in self._tokenizer.all_special_ids or token >= len(self._tokenizer)
+
     def forward(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Tensor:
         """Run the model on one text and return the last hidden state, (T, C)."""
         return self._hidden(self._inputs(torch.tensor([ids]), torch.tensor([segments]), decoder_ids))[0]

@@ -137,13 +137,9 @@ class ShownHead:
             attnviz.tokens.NoTokensError: the text has no tokens.
             IndexError: there is no such query or key.
         """
-        from attnviz.bert.embeddings import embedding_sum
         from attnviz.measures.score_parts import score_parts
 
-        trace = self.trace(resources)
-        embeddings = embedding_sum(self.model, trace)
-        known = {} if embeddings is None else {self.place.stack: embeddings}
-        return score_parts(trace, self.place, self.head, (q, k), known)
+        return score_parts(self.trace(resources), self.place, self.head, (q, k))
 
     def walk(self, resources: Resources) -> Walk:
         """Run the model and return the head with its tokens and name; raises as `trace` does."""

@@ -151,7 +151,8 @@ def _logits_notice(walk: Walk) -> str:
     fit = f"A dot product with each [token's column](matrix=W_vocabulary) says how well it fits {place}. "
     if part.rest:
         whole = part.rest + len(part.vocabulary)
-        return annotated(f"{fit}Of all {whole:,} tokens, {len(part.vocabulary)} that are likely in some row are shown.")
+        shown = f"Of all {whole:,} tokens, {len(part.vocabulary)} that are likely in some row are shown."
+        return AnnotatedText.of(annotated(fit), " ".join(filter(None, (shown, part.head_note))))
     if part.has_learned:
         return annotated(f"{fit}All {len(part.vocabulary)} that the model can answer with have one.")
     return annotated(
@@ -166,7 +167,7 @@ def _probabilities_notice(walk: Walk) -> str:
     if part.rest:
         notice += "The last column is all other tokens of the vocabulary together. "
     untrained = "" if part.has_learned else "These weights have learned nothing, so what it expects means nothing yet."
-    return f"{notice}{untrained}".strip()
+    return f"{notice}{untrained}{part.head_note}".strip()
 
 
 def _probabilities_code(walk: Walk) -> str:

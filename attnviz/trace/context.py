@@ -61,6 +61,8 @@ class AttentionContext(ShortRepr):
     """The first row in focus: its likeliest tokens come first"""
     has_learned: bool = False
     """Whether its weights come from training"""
+    head_note: str = ""
+    """What is said of its language head, if it has logits (`Vocabulary.note`)"""
 
     @property
     def settings(self) -> Hashable:
@@ -74,6 +76,7 @@ class AttentionContext(ShortRepr):
             self.vocabulary,
             self.rest,
             self.has_learned,
+            self.head_note,
         )
 
     def _summary(self) -> Iterator[str]:
@@ -138,6 +141,7 @@ def context_of(trace: Trace, place: Place) -> AttentionContext | None:
         head_activation=None if transform is None else transform.activation,
         focus=trace.focus[0],
         has_learned=trace.has_learned,
+        head_note="" if trace.vocabulary is None or not builder.vocabulary else trace.vocabulary.note,
     )
 
 

@@ -17,6 +17,7 @@ from attnviz.attention import AttentionSteps
 from attnviz.reprs import NotebookRepr
 from attnviz.tokens import Tokens
 from attnviz.trace.context import context_of
+from attnviz.trace.embedding_sum import EmbeddingSum
 from attnviz.trace.layer import Block, LayerTrace, Norm, held_bytes
 from attnviz.trace.model import Kind, Place, RowGuesses, layers_and_heads, no_layer, numbered, places
 from attnviz.trace.vocabulary import Vocabulary
@@ -39,6 +40,8 @@ class Trace(NotebookRepr):
     """The summands of `embeddings`, such as "token" and "position", (T, C) each; empty if not known"""
     decoder_embedding_parts: dict[str, Tensor] = field(default_factory=dict)
     """The same for the first decoder block's input in an encoder-decoder model"""
+    find_embedding_sum: Callable[[Trace], EmbeddingSum | None] = lambda _: None
+    """Returns what `embeddings` are made of, where `embedding_parts` is empty; None if that is not known"""
     has_positions: bool | None = None
     """Whether `embeddings` include positions, if their summands are not known; None if that is not known either"""
     final_norms: Mapping[str, Norm | None] = field(default_factory=dict)
@@ -52,6 +55,10 @@ class Trace(NotebookRepr):
     """Weights that belong to this trace, such as the toy's, which are drawn for each text"""
     language_head: Callable[[Tensor], Tensor] | None = None
     """Computes the logits, (T, V), from the last hidden state; None if the model has no language head"""
+    rerun: Callable[[], Tensor] | None = None
+    """Runs the model on the text again and returns the last hidden state, (T, C); without the heads that this thread
+    leaves out (`attnviz.trace.recorder.replaced`). It raises ReferenceError if the model is no longer open. None if
+    the model can't be run again"""
     model: str = ""
     """The model's name; "" if not known"""
     numbers: dict[Kind, tuple[int, ...]] = field(default_factory=dict)
@@ -80,6 +87,11 @@ class Trace(NotebookRepr):
         return self.block(0).input if self.numbers[self.kinds[0]][0] == 0 else None
 
     @property
+    def embedding_sum(self) -> EmbeddingSum | None:
+        """What `embeddings` are made of; None if that is not known."""
+        return EmbeddingSum(self.embedding_parts) if self.embedding_parts else self.find_embedding_sum(self)
+
+    @property
     def logits(self) -> Tensor | None:
         """Compute the logits of the next or the masked token, (T, V); None if the model has no language head."""
         if self.language_head is None:
@@ -101,28 +113,33 @@ class Trace(NotebookRepr):
         return guessed or (text_rows[-1] if text_rows else len(tokens) - 1,)
 
     def guesses(self, kind: Kind) -> tuple[RowGuesses, ...]:
-        """Return what a trained model expects, for the rows of this kind's matrices that it makes a guess for.
-
-        For an encoder these are the masked tokens; for a decoder all rows, each for the token after it, or of a text
-        whose logits are too many the last ones. Empty without a known language head, and where the rows are the
-        encoder's of a model with a decoder.
-        """
+        """Return what a trained model expects, for the rows that it makes a guess for (`guessed_rows`)."""
         kept = _guesses.setdefault(self, {})
         if kind not in kept:  # the documents of all layers name them
             kept[kind] = self._guess(kind)
         return kept[kind]
 
-    def _guess(self, kind: Kind) -> tuple[RowGuesses, ...]:
+    def guessed_rows(self, kind: Kind) -> list[int]:
+        """Return the rows of this kind's matrices that a trained model makes a guess for.
+
+        For an encoder these are the masked tokens; for a decoder all rows, each for the token after it, or of a text
+        whose logits are too many the last ones. Empty without a known language head, and where the rows are the
+        encoder's of a model with a decoder.
+        """
         vocabulary, last = self.vocabulary, self.places[-1].kind
         if vocabulary is None or not self.has_learned or (kind == "encoder") != (last == "encoder"):
-            return ()
+            return []
         ids = self.query_tokens(kind).ids
         if kind == "encoder":
-            rows = [row for row, token in enumerate(ids) if token == vocabulary.masked]
-        else:
-            rows = list(range(len(ids)))[-vocabulary.rows_at_once :]
+            return [row for row, token in enumerate(ids) if token == vocabulary.masked]
+        return list(range(len(ids)))[-vocabulary.rows_at_once :]
+
+    def _guess(self, kind: Kind) -> tuple[RowGuesses, ...]:
+        rows = self.guessed_rows(kind)
+        if self.vocabulary is None or not rows:
+            return ()
         with torch.inference_mode():
-            return vocabulary.guesses(self.last_hidden_state, rows)
+            return self.vocabulary.guesses(self.last_hidden_state, rows)
 
     @property
     def parts(self) -> tuple[Tensor, Tensor] | None:
@@ -178,8 +195,12 @@ class Trace(NotebookRepr):
         has_positions = "position" in parts if parts else self.has_positions
         return Walk(
             *tokens, attention, head, _summands(parts), has_positions, layer_index=layer, model=self.model, kind=kind,
-            guess=partial(self.guesses, kind),
+            guess=partial(self.guesses, kind), guess_cells=self._guess_cells(kind),
+            head_note="" if self.vocabulary is None else self.vocabulary.note,
         )  # fmt: skip
+
+    def _guess_cells(self, kind: Kind) -> int:
+        return 0 if self.vocabulary is None else len(self.guessed_rows(kind)) * self.vocabulary.size
 
     def _parts_at(self, place: Place) -> dict[str, Tensor]:
         """Return the summands of the embeddings, if an attention reads their sum and they are known."""

@@ -66,6 +66,8 @@ class Vocabulary(ShortRepr):
     """The transform before the map, if there is one"""
     masked: int | None = None
     """The id of the token that marks a place to be guessed, such as BERT's [MASK]"""
+    note: str = ""
+    """Where the head comes from and how little it knows, as a sentence; "" if it came with the model"""
 
     def _summary(self) -> Iterator[str]:
         yield f"{self.size:,} tokens"

@@ -106,6 +106,10 @@ class Walk(NotebookRepr):
     """The summary, if it has been computed already"""
     guess: Callable[[], tuple[RowGuesses, ...]] = field(default=tuple, repr=False)
     """Computes the model's guesses for the rows (`Trace.guesses`)"""
+    guess_cells: int = 0
+    """How many logits that takes"""
+    head_note: str = ""
+    """What is said of the model's language head beside its numbers (`Vocabulary.note`)"""
 
     @property
     def query_labels(self) -> tuple[str, ...]:

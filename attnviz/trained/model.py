@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Hashable, Iterator
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 
 import torch
 from torch import Tensor, nn
@@ -160,8 +160,9 @@ class TrainedModel(ShortRepr):
         if not len(tokens) or (target is not None and not len(target)):
             raise NoTokensError
         ids, target_ids = self._ids(tokens), None if target is None else self._ids(target)
+        rerun = partial(model.hidden, *([ids] if target_ids is None else [target_ids, ids]))
         with torch.inference_mode(), recording() as recorder:
-            hidden = model.hidden(ids) if target_ids is None else model.hidden(target_ids, ids)
+            hidden = rerun()
             parts = _summands(model, ids)
             decoder_parts = {} if target_ids is None else _summands(model, target_ids)
         outputs = self.outputs
@@ -176,6 +177,7 @@ class TrainedModel(ShortRepr):
             vocabulary=Vocabulary(linear_map(model.head), lambda id_: label_of(outputs[id_])),
             has_learned=True,
             language_head=model.head,
+            rerun=rerun,
             model=self.name,
         )
 

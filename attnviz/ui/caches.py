@@ -11,7 +11,7 @@ import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 import streamlit as st
@@ -20,6 +20,7 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from attnviz import trained
 from attnviz.formatting import joined
+from attnviz.reprs import ArraysSize
 from attnviz.runtime.cache import SingleFlightCache, Sized
 from attnviz.runtime.long_work import Job, LongWorkError, Work, long_work
 from attnviz.runtime.pool import limit_threads, worker_pool
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from attnviz.measures.residual_stream import Lens, LensByPosition
     from attnviz.measures.striking import Ranking
     from attnviz.measures.survey import Survey
     from attnviz.pretrained import Kind, PretrainedModel, Trace
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
     from attnviz.trace.model import Model, TraceBudget
 
 V = TypeVar("V", bound=Sized)
+L = TypeVar("L", bound="Lens | LensByPosition | None")
 
 MODELS = 2
 """The most models in memory; the least recently used one is evicted."""
@@ -51,6 +54,8 @@ RANKING_BYTES = 2 * 2**20
 """The heads that stand out on some hundred texts."""
 ROLLOUT_BYTES = 32 * 2**20
 """Two rollouts of 512 tokens and twelve layers, or five of the built-in model's six layers."""
+LENS_BYTES = 2**20
+"""Some hundred tables of all rows of a text through the lens."""
 MISTAKE_BYTES = 16 * 2**20
 """Some 250 mistakes on a sentence, or ten on 512 tokens."""
 
@@ -201,6 +206,32 @@ class _Html:
     @property
     def nbytes(self) -> int:
         return sys.getsizeof(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Lens(ArraysSize):
+    of: Lens | LensByPosition | None
+
+
+def lens(trace: Trace, row: int) -> Lens | None:
+    """Return the cached logit lens of a row, or compute it; raises as `logit_lens` does."""
+    from attnviz.measures.residual_stream import logit_lens
+
+    return _lens(trace, row, lambda: logit_lens(trace, row))
+
+
+def lens_by_position(trace: Trace, rows: range) -> LensByPosition | None:
+    """Return the cached logit lens of several rows, or compute it; raises as the function that computes it does."""
+    from attnviz.measures import residual_stream
+
+    return _lens(trace, rows, lambda: residual_stream.lens_by_position(trace, rows))
+
+
+def _lens(trace: Trace, rows: Hashable, make: Callable[[], L]) -> L:
+    from attnviz.measures.survey import survey_name
+
+    key = survey_name(trace, trace.places[-1].kind), rows
+    return cast("L", result("lenses", LENS_BYTES, key, lambda: _Lens(make())).of)
 
 
 def mistake(trace: Trace, settings: Hashable, draw: Callable[[], str]) -> str:

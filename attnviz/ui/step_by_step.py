@@ -6,13 +6,13 @@ The document of the opening view ships with the app, so that it is available bef
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
-import numpy as np
 import streamlit as st
 
 from attnviz import files, trained
@@ -20,14 +20,12 @@ from attnviz.formatting import nonzero, number
 from attnviz.links.link import read_link, write_link
 from attnviz.links.pages import OPENING, PAGES
 from attnviz.pretrained import BUILT_IN
-from attnviz.runtime.arrays import array_store
-from attnviz.sources import TRAINED
+from attnviz.runtime.arrays import NotOfferedError, array_store
+from attnviz.sources import PRETRAINED, TRAINED
 from attnviz.sources.shown import ShownHead
 from attnviz.steps import STEPS, walk_names_at
-from attnviz.tokens import NO_ID
-from attnviz.tokens.value import label_of
 from attnviz.trace.model import Place, places
-from attnviz.ui import shell, state
+from attnviz.ui import caches, shell, state
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import DESCRIBED, RESOURCES, SavedView, shown_with, view_of
 from attnviz.ui.tokens.chips import numbered
@@ -38,6 +36,8 @@ from attnviz.ui.widgets import palette, plot
 if TYPE_CHECKING:
     from attnviz.document import Document
     from attnviz.measures.recomputed import FromPast, LoopScores
+    from attnviz.tokens import Tokens
+    from attnviz.trace.model import Model
     from attnviz.trace.walk import Walk
 
 
@@ -59,6 +59,7 @@ def show_walk(here: ShownHead) -> None:
         check_step("step", walk_names_at(here.model.description, place), "This layer", here.kind)
     queries, keys = here.axes()
     shell.token_notes(queries)
+    _choose_last(queries)
     state.keep_pin(queries.labels, keys.labels)
     view = SavedView(view_of(here), char_vocab(here.text))
     first = _first_views()
@@ -76,7 +77,6 @@ def show_walk(here: ShownHead) -> None:
         first=first,
         writes=_writing(here),
         answer=_way_to_answer(here),
-        caveat=here.model.description.head_note,
         hides=here.model.description.guesses_well,
         hidden=None if here.hidden is None else asdict(here.hidden),
     )
@@ -132,63 +132,91 @@ def _open_first(name: object) -> None:
         state.visit(FIRST_VIEWS[name].link)
 
 
-WRITTEN = 60
-"""How many characters a model writes at once"""
+WRITTEN = 500
+"""The most characters that the browser may add to the text at once"""
 
 
-def _writing(here: ShownHead) -> dict[str, Any] | None:
+def _writing(here: ShownHead) -> dict[str, str] | None:
     """Return `WriteOn` of frontend/types/walk.d.ts: what the model writes after the text.
 
-    None if it has not learned to write texts, or the text fills all that it can read. The characters follow from the
-    text alone: each is drawn by its share, with the first seed.
+    None if it has not learned to write texts, or the text fills all that it can read.
     """
-    if here.source.key != TRAINED.key:
+    if here.source.key not in (TRAINED.key, PRETRAINED.key) or here.model.name == BUILT_IN:
         return None
-    from attnviz.trace.vocabulary import GUESSES
+    from attnviz.sources.writing import room
     from attnviz.trained.model import TrainedModel
-    from attnviz.training.generation import Sampling, record
 
     model, tokens = here.model, here.tokens()
-    if not isinstance(model, TrainedModel) or model.task is not None:
+    if not room(model, tokens):
         return None
-    ids = [token for token in tokens.ids if token != NO_ID]
-    count = min(WRITTEN, model.block_size - len(tokens))
-    if not ids or count <= 0:
-        return None
+    is_small = isinstance(model, TrainedModel)  # an offer may keep it; another one would not be evicted
+    digest = model.digest if isinstance(model, TrainedModel) else model.trace_budget.number
+    find = partial(_same_model, model.name, model.trace_budget.number)
+    make = partial(_written, (lambda: model) if is_small else find, tokens)
+    return {"digest": array_store().offer(("written on", model.name, digest, tokens.ids), make)}
 
-    def drawn() -> bytes:
-        from safetensors.numpy import save
 
-        arrays, _ = record(model.module, ids, count, Sampling())
-        likeliest = {name: arrays[name][:, :GUESSES] for name in ("order", "probabilities")}
-        return save({"ids": arrays["ids"], **{name: np.ascontiguousarray(array) for name, array in likeliest.items()}})
+def _same_model(name: str, budget: int) -> Model:
+    """Return the model with this name and budget.
 
-    digest = array_store().offer(("written on", model.digest, tuple(ids), count), drawn)
-    return {
-        "digest": digest,
-        "characters": list(model.labels),
-        "labels": list(map(label_of, model.labels)),
-    }
+    Raises:
+        NotOfferedError: it can no longer be loaded, or is now another one.
+    """
+    from attnviz.pretrained import ModelError
+
+    try:
+        model = caches.named(name)
+    except ModelError as error:
+        raise NotOfferedError from error
+    if model.trace_budget.number != budget:
+        raise NotOfferedError
+    return model
+
+
+def _written(find: Callable[[], Model], tokens: Tokens) -> bytes:
+    """Return what a model writes, as JSON: a list of `WrittenToken` of frontend/types/walk.d.ts."""
+    from attnviz.sources.writing import write_on
+
+    return json.dumps([asdict(token) for token in write_on(find(), tokens)]).encode()
 
 
 def _way_to_answer(here: ShownHead) -> str:
-    """Return the address of the last step of the whole model, which shows its answer; empty if it names no tokens.
+    """Return the address of the last step of the whole model, which shows its answer.
+
+    Empty if it names no tokens, or names them after other rows than those that are shown.
 
     Relative to the app's root.
     """
     description, page = here.model.description, PAGES["transformer"]
-    if not (here.source.has_names and description.shows_logits):
+    last = places(description.numbers)[-1]
+    if not (here.source.has_names and description.shows_logits and here.place.stack == last.stack):
         return ""
     shown = {**here.choices, "text": here.text, "pair": here.pair or "", "q": None, "k": None}
-    last = {"block": len(places(description.numbers)) - 1, "part": "probabilities"}
-    query = page.write({**state.every(), **shown, **last}, page.link_keys(here.source.key))
+    step = {"block": len(places(description.numbers)) - 1, "part": "probabilities"}
+    query = page.write({**state.every(), **shown, **step}, page.link_keys(here.source.key))
     return f"{page.path.lstrip('/')}?{urlencode(query)}"
+
+
+@dataclass(slots=True)
+class _AppendedRecord:
+    """Whether the text has just been written on: then its last token is chosen, which is known once it is read."""
+
+    is_new: bool = False
 
 
 def _append(written: object) -> None:
     """Add characters that the model has written to the text, from a callback."""
     if isinstance(written, str):
         state.apply_from_browser({"text": state.get("text") + written[:WRITTEN]}, ("text",))
+        state.record(_AppendedRecord).is_new = True
+
+
+def _choose_last(tokens: Tokens) -> None:
+    """Choose the last token of a text that has just been written on."""
+    kept = state.record(_AppendedRecord)
+    if kept.is_new:
+        state.put("q", len(tokens) - 1)
+    kept.is_new = False
 
 
 def follow_hidden_word(here: ShownHead, model_name: str | None) -> ShownHead:

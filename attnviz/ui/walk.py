@@ -80,7 +80,6 @@ def mount_walk(
         "first": (),
         "writes": None,
         "answer": "",
-        "caveat": "",
         **header,
         "documents": documents,
         "drawings": list(DRAWINGS.items()),
@@ -169,6 +168,8 @@ HEADS_BYTES = 2**20
 """Up to this size, the document contains query, key and value of all heads; else only those of its first head."""
 OTHER_BYTES = 2**14
 """Up to this size, the document contains any other array."""
+GUESSED_BYTES = 2**22
+"""Up to this size of the logits, it contains the model's guesses: some 30 rows of the built-in model's vocabulary."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +209,27 @@ class _Layers:
         """Return what a score is made of; raises as `walk` does, and if there is no such query or key."""
         with self._shown(layer, head) as here:
             return here.score_parts(RESOURCES, q, k)
+
+    def states(self, layer: int, row: int) -> dict[str, Any]:
+        """Return a row before the first layer and after each: `RowStates` in frontend/types/walk.d.ts."""
+        from attnviz.measures.residual_stream import RowStates
+
+        with self._shown(layer, 0) as here:
+            trace = here.trace(RESOURCES)
+            states = RowStates.of(trace, row)
+            if states is None:
+                return {"layers": [], "norms": [], "labels": [], "shares": [], "note": NO_STATES}
+            lens = caches.lens(trace, row)
+            # Where guesses are listed, whose head makes them is said there.
+            is_listed = row in trace.guessed_rows(here.kind)
+            whose = "" if is_listed or trace.vocabulary is None else trace.vocabulary.note
+            return {
+                "layers": states.numbers,
+                "norms": states.norms.tolist(),
+                "labels": [] if lens is None else lens.labels(trace),
+                "shares": [] if lens is None else lens.probabilities[:, 0].tolist(),
+                "note": NO_LENS if lens is None else f"{RAW} {whose}".strip(),
+            }
 
     @contextmanager
     def _shown(self, layer: int, head: int) -> Iterator[ShownHead]:
@@ -274,6 +296,8 @@ def document_of_walk(walk: Walk, digest: str) -> Document:
 
 def _referring(walk: Walk, digest: str) -> ReferTo:
     """Return the function that decides which arrays a document only refers to, and gives their addresses."""
+    from attnviz.document import GUESSES
+
     layer = walk.layer
     changes = (layer.rotation is not None) + bool(layer.norms)  # each has queries and keys of its own
     numbers = layer.value.numel() + (1 + changes) * (layer.query.numel() + layer.key.numel())
@@ -282,7 +306,8 @@ def _referring(walk: Walk, digest: str) -> ReferTo:
     def refer_to(name: str, nbytes: int) -> str | None:
         matrix, _, head = name.partition("/")
         is_operand = matrix in (*QKV, *NORMED, *ROTATED)
-        is_held = holds_all or head == "0" if is_operand else nbytes <= OTHER_BYTES
+        most = GUESSED_BYTES if name == GUESSES else OTHER_BYTES
+        is_held = holds_all or head == "0" if is_operand else nbytes <= most
         return None if is_held else address_of(name, digest)
 
     return refer_to
@@ -294,19 +319,32 @@ def address_of(name: str, digest: str) -> str:
 
 
 _SCORE = re.compile(r"score-(\d{1,4})-(\d{1,6})-(\d{1,6})", re.ASCII)
+_STATES = re.compile(r"states-(\d{1,6})", re.ASCII)
+NO_STATES = "What follows attention is not known of this model."
+NO_LENS = (
+    "The norm after the last layer is not a LayerNorm, so what the model would guess in between is not known here."
+)
+RAW = (
+    "The language head was trained for the last state alone: what it makes of earlier ones is a hint (the logit lens)."
+)
 
 
 def _array(layers: _Layers, layer: int, part: str) -> bytes:
     """Return a file with one array, named `array`; `part` is its name in the document, with "-" in place of "/".
 
-    Or return what a score is made of, as JSON; `part` is "score", the head, the query and the key.
+    Or return JSON: what a score is made of, for "score", the head, the query and the key; the guesses; or a row
+    before the first layer and after each, for "states" and the row.
     """
     from safetensors.numpy import save
 
-    from attnviz.document import array_of
+    from attnviz.document import GUESSES, array_of, guesses_of
 
     if score := _SCORE.fullmatch(part):
         return json.dumps(layers.score_parts(layer, *map(int, score.groups())).payload()).encode()
+    if row := _STATES.fullmatch(part):
+        return json.dumps(layers.states(layer, int(row[1]))).encode()
+    if part == GUESSES:
+        return guesses_of(layers.walk(layer))
     _, _, head = part.partition("-")
     walk = layers.walk(layer, int(head) if head.isdecimal() and len(head) < 5 else 0)
     try:

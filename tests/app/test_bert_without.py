@@ -20,7 +20,7 @@ from attnviz.export.code.bert.uses import BY_MEAN_LINES, WITHOUT_LINES
 from attnviz.formatting import fine_percent
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained.built_in import BuiltInModel
-from attnviz.ui.bert.ablated_answer import signed
+from attnviz.ui.answer import signed
 from tests.app.bars import side_by_side
 from tests.app.pages import (
     BAD_SELECTIONS,

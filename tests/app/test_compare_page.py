@@ -10,13 +10,16 @@ import pytest
 import torch
 
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
+from attnviz.formatting import fine_percent
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.links.pages import PAGES
+from attnviz.measures.ablation import compared, hidden_without
 from attnviz.pretrained import load
 from attnviz.tokens import WordPiece
 from attnviz.toy.config import ToyConfig
+from attnviz.trace.model import Place
 from tests.app.compare import link, notice, open_link, picture, press, same, sdpa, words
-from tests.app.pages import messages, send_update, sent
+from tests.app.pages import messages, open_page, send_update, sent
 from tests.loaded import built_in_model
 from tests.toy import run_block
 from tests.unit.families import save
@@ -240,3 +243,18 @@ def test_the_encoder_beside_cross_attention(tmp_path: Path) -> None:
     found = arrays["b"][there["query"]][:, there["key"]]
     same(found, trace.attentions(0, "cross")[0].numpy())  # where keys are another text, "causal" means nothing
     assert header["panels"][0]["title"] == "A · its own mask · encoder"
+
+
+def test_the_answer_without_each_of_the_heads_is_below_when_it_is_asked_for() -> None:
+    text = "The cat [MASK] on the mat."
+    link = {"text": text, "source": "pretrained", "layer": "5", "head": "9", "b_head": "3"}
+    assert not open_page("compare", **link).table
+    at = open_page("compare", {"compare_off": True}, **link)
+    trace = built_in_model().trace(text)
+    said = " ".join(one.value for one in at.markdown)
+    for name, head, table in zip("AB", (9, 3), at.table, strict=True):
+        answer = compared(trace, hidden_without(trace, [(Place("encoder", 5), head)]))
+        assert f"**{name}** · For the first" in said and f"without **layer 5 · head {head}** it has" in said
+        assert table.value["without"].tolist() == [fine_percent(float(share)) for share in answer.after]
+    at = open_page("compare", {"compare_off": True}, text=text)
+    assert [one.value[:3] for one in at.info] == ["A: ", "B: "], "a toy has learned nothing"

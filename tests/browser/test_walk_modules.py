@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from typing import Any
 
@@ -9,7 +10,6 @@ import numpy as np
 import pytest
 import torch
 from playwright.sync_api import Page
-from safetensors.numpy import save
 
 from attnviz.figures.style import LIGHT, ROWS_AND_COLUMNS
 from attnviz.formatting import number, weight
@@ -947,7 +947,7 @@ WRITING = """
   const [written, drawn] = [[], []];
   const home = {
     source: { request: async () => new Response(Uint8Array.from(given), answers), offerAgain: async () => {} },
-    writes: { digest: "abc", characters: ["a", "\\n", "c"], labels: ["a", "⏎", "c"] },
+    writes: { digest: "abc" },
     written: (text, count) => written.push([text, count]),
   };
   const room = document.createElement("div");
@@ -960,10 +960,14 @@ WRITING = """
 
 
 def draws() -> list[int]:
-    """Return a file with three draws: a, a line break, c; their guesses are the vocabulary, two numbers each unused."""
-    order = np.float32([[0, 1, 2, 2, 2], [2, 1, 0, 0, 0], [2, 0, 1, 1, 1]])
-    shares = np.float32([[0.7, 0.2, 0.1, 0, 0], [0.9, 0.1, 0, 0, 0], [1, 0, 0, 0, 0]])
-    return list(save({"ids": np.float32([0, 1, 2]), "order": order, "probabilities": shares}))
+    """Return a file with three draws: a, a line break, " c"."""
+    tokens: list[tuple[str, str, float, list[str], list[float]]] = [
+        ("a", "a", 0.7, ["a", "⏎", "c"], [0.7, 0.2, 0.1]),
+        ("\n", "⏎", 0.1, ["c", "⏎"], [0.9, 0.1]),
+        (" c", "c", 1, ["c"], [1]),
+    ]
+    names = ("text", "label", "share", "labels", "shares")
+    return list(json.dumps([dict(zip(names, token, strict=True)) for token in tokens]).encode())
 
 
 def test_characters_are_written_one_after_another_with_their_guesses(run: Run) -> None:
@@ -973,7 +977,9 @@ def test_characters_are_written_one_after_another_with_their_guesses(run: Run) -
       await until(() => written.length);
       const [again] = [writing.count];
       writing.show(home, "xyza⏎c");
-      return { drawn, written, again, left: writing.count, help: room.querySelector(".written").title };
+      const words = [...room.querySelectorAll(".written")];
+      const looks = words.map(({ title, classList }) => [title, classList.contains("joined")]);
+      return { drawn, written, again, left: writing.count, looks };
     """
     found = run("walk/writing.ts", WRITING + body, draws())
     assert found["drawn"] == [
@@ -982,8 +988,9 @@ def test_characters_are_written_one_after_another_with_their_guesses(run: Run) -
         "a⏎The model’s guesses after “a”:c 90 %⏎ 10 % ✓Stop",
         "a⏎cThe model’s guesses after “⏎”:c 100 % ✓Write on",
     ]
-    assert found["written"] == [["a\nc", 3]]
-    assert (found["again"], found["left"], found["help"]) == (3, 0, "70 %")
+    assert found["written"] == [["a\n c", 3]]
+    assert (found["again"], found["left"]) == (3, 0)
+    assert found["looks"] == [["70 %", True], ["10 %", True], ["100 %", False]]
 
 
 def test_what_is_written_is_kept_when_it_is_stopped_and_dropped_with_another_text(run: Run) -> None:
@@ -1027,7 +1034,7 @@ def test_under_reduced_motion_nothing_is_written_one_after_another(still_page: P
       await writing.begin();
       return [drawn.length, written];
     """
-    assert imported(still_page, served, "walk/writing.ts", WRITING + body, draws()) == [2, [["a\nc", 3]]]
+    assert imported(still_page, served, "walk/writing.ts", WRITING + body, draws()) == [2, [["a\n c", 3]]]
 
 
 def test_an_exported_sentence_has_its_words_and_arcs_where_they_stand(run: Run) -> None:

@@ -114,6 +114,11 @@ def show(a: Choice, b: Choice, darkening: DeltaGenerator) -> None:
         st.html(figures(differences(distance, both.labels)))
         with st.expander("More measures of difference", key="compare_more"):
             st.html(figures(_more_measures(both.comparison, distance, both.labels)))
+    with st.expander("The answer without these heads", key="compare_off", on_change="rerun") as switched_off:
+        if switched_off.open:
+            from attnviz.ui.compare.switched_off import show_switched_off
+
+            show_switched_off(a, b)
     with st.expander("How these figures are worked out", key="compare_formulas", on_change="rerun") as formulas:
         if formulas.open:
             for formula in FORMULAS.values():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +16,11 @@ from attnviz.measures.survey import Survey
 from attnviz.ui import state
 from attnviz.ui.heads import state as heads_state
 
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
 HEIGHT = 320
+ANSWER_HELP = "How many percentage points the share of the first guess gains without this head alone."
 
 
 @dataclass(slots=True)
@@ -29,10 +33,20 @@ class _TableRecord:
     """How often a head was chosen elsewhere: the widget's key has it, so that this resets the selected row"""
 
 
-def heads_table(survey: Survey, sort: str) -> pd.DataFrame:
+ANSWER = "answer"
+"""The column of the change of the answer"""
+
+
+def heads_table(survey: Survey, sort: str, changes: npt.NDArray[np.float32] | None = None) -> pd.DataFrame:
     """Return one row per head: layer, head, labels, and each measure by name.
 
     Rows are sorted by layer and head, or by the measure `sort` in descending order.
+
+    Args:
+        survey: the survey of the heads.
+        sort: the name of a measure, or of none.
+        changes: (L, H), how much the answer changes without each head, in percentage points; then the rows are sorted
+            by its magnitude.
     """
     heads = survey.values.shape[1]
     table = pd.DataFrame(
@@ -43,21 +57,25 @@ def heads_table(survey: Survey, sort: str) -> pd.DataFrame:
             **{measure.name: survey.values[..., n].ravel() for n, measure in enumerate(survey.measures)},
         }
     )
+    if changes is not None:
+        table.insert(2, ANSWER, changes.ravel())
+        return table.sort_values(ANSWER, key=np.abs, ascending=False, kind="stable", ignore_index=True)
     if sort not in table.columns:
         return table
     return table.sort_values(sort, ascending=False, kind="stable", ignore_index=True)
 
 
-def show_table(survey: Survey) -> None:
-    """Show the table; a click on a row selects that head."""
-    table = heads_table(survey, state.get("sort"))
+def show_table(survey: Survey, changes: npt.NDArray[np.float32] | None = None) -> None:
+    """Show the table; a click on a row selects that head. `changes` as for `heads_table`."""
+    table = heads_table(survey, state.get("sort"), changes)
     layer, head = heads_state.current()
     current_rows = np.flatnonzero((table["layer"] == layer) & (table["head"] == head))  # empty for the rollout
     kept = state.record(_TableRecord)
     if kept.head != heads_state.current():
         kept.version += 1
     kept.head = heads_state.current()
-    key = f"heads_table_{survey.name[:8]}_{state.get('sort')}_{kept.version}"
+    order = state.get("sort") if changes is None else ANSWER
+    key = f"heads_table_{survey.name[:8]}_{order}_{kept.version}"
 
     def pick() -> None:
         table_state = st.session_state.get(key)  # None if a client sends a selection in a table that no longer exists
@@ -92,5 +110,6 @@ def _columns(survey: Survey) -> dict[str, Any]:
         "layer": number(width="small", pinned=True),
         "head": number(width="small", pinned=True),
         "labels": text(width="medium"),
+        ANSWER: number("1st guess, points", format="%+.2f", help=ANSWER_HELP),
         **{name: number(title, format="%.3f") for name, title in titles.items()},
     }

@@ -179,6 +179,10 @@ def show_heads(here: ShownHead) -> None:
         from attnviz.ui.heads.table import show_table  # pandas takes a third of a second to import
 
         show_table(survey)
+    elif more == "off":
+        from attnviz.ui.heads.switched_off import show_switched_off
+
+        show_switched_off(trace, kind, survey)
     elif more == "measures":
         show_measures(survey, has_sinks=any(layer.sinks is not None for layer in trace.layers[kind]))
     elif more == "care":

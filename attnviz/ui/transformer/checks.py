@@ -174,7 +174,6 @@ def show_norm(here: ShownPart) -> None:
 def show_lens(here: ShownPart) -> None:
     """Show the likeliest tokens after each block, and the probability of the token that is likeliest at the end."""
     from attnviz.figures.plots import lines
-    from attnviz.measures.residual_stream import logit_lens
 
     trace = here.trace(RESOURCES)
     if trace.vocabulary is None:
@@ -185,7 +184,7 @@ def show_lens(here: ShownPart) -> None:
         st.info("The language head reads the decoder: choose it above.")
         return
     row = choose_token(tokens)
-    lens = logit_lens(trace, row)
+    lens = caches.lens(trace, row)
     if lens is None:
         st.info("The norm after this model's last block is not a LayerNorm, so its lens is not known here.")
         return
@@ -223,20 +222,18 @@ def show_lens(here: ShownPart) -> None:
 def _show_lens_rows(trace: Trace, tokens: Tokens, row: int, parts: Sequence[str]) -> None:
     """Show the likeliest token of each row after each block, or of the `LENS_ROWS` rows around the chosen one."""
     from attnviz.figures.plots import heatmap
-    from attnviz.measures.residual_stream import lens_by_position
 
     first = max(0, min(row - LENS_ROWS // 2, len(tokens) - LENS_ROWS))
     rows = range(len(tokens))[first : first + LENS_ROWS]
-    by_position = lens_by_position(trace, rows)
+    by_position = caches.lens_by_position(trace, rows)
     if trace.vocabulary is None or by_position is None:
         return
-    best, shares = by_position
     around = "" if len(rows) == len(tokens) else f" The {LENS_ROWS} rows around the chosen one are shown."
     st.markdown(f"**All rows through the lens:** the likeliest token of each, coloured by its probability.{around}")
-    names = [[trace.vocabulary.label(token) for token in of_row] for of_row in best.tolist()]
+    names = [[trace.vocabulary.label(token) for token in of_row] for of_row in by_position.tokens.tolist()]
     labels = numbered(tokens.labels)[first : first + LENS_ROWS]
     plot(
-        heatmap(shares, labels, parts, palette(), across="", signed=False, limit=1.0, texts=names),
+        heatmap(by_position.probabilities, labels, parts, palette(), across="", signed=False, limit=1.0, texts=names),
         "check_lens_rows",
     )
 

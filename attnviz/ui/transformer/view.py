@@ -119,8 +119,6 @@ def model_controls(source: Source, name: str | None) -> None:
         for what in ("attention_residual", "logits"):
             if what in reasons:
                 st.caption(plain(reasons[what]))
-        if described.head_note:
-            st.caption(plain(described.head_note))
 
 
 def _put_own(name: str, key: str, default: int) -> None:

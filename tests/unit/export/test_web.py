@@ -29,6 +29,7 @@ from attnviz.export.web.pictures import draw_view
 from attnviz.files import CONFIG
 from attnviz.lessons import Lesson, Scene, shipped
 from attnviz.links.link import read_link
+from attnviz.pretrained.described import head_note
 from attnviz.sources.models import DirectResources
 from attnviz.tokens import NoTokensError
 from attnviz.training.tasks import TASKS
@@ -200,6 +201,15 @@ def test_a_part_of_a_transformer_is_a_page_with_its_steps() -> None:
     arrays = document.arrays
     expected = arrays["block_output"] @ arrays["W_vocabulary"]
     np.testing.assert_allclose(arrays["logits"], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_pages_of_minilm_say_whose_head_it_is_beside_its_guesses_and_its_logits() -> None:
+    link = {"source": "pretrained", "text": "The cat [MASK] on the mat."}
+    header = document_of(page_of("step_by_step", **link, step="tokens").numbers).header
+    assert [of.row for of in header.guesses] == [3] and header.guesses_note == head_note()
+    header = document_of(page_of("transformer", **link, block="5", part="logits").numbers).header
+    said = {step.name: step.notice for step in header.steps if isinstance(step.notice, str)}
+    assert [name for name, notice in said.items() if notice.endswith(head_note())] == ["logits", "probabilities"]
 
 
 def test_rounded_numbers_are_said_to_be_rounded_and_by_how_much(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -189,7 +189,7 @@ WORDS = {
     "recompute": "loop past",
     "check": "overview token norm positions change padding dropout lens parameters cost mistake",
     "mistake": "maps fill cross relu norm width mask sum same",
-    "more": "table measures care",
+    "more": "table off measures care",
     "over": "text corpus",
     "corpus_view": "measures distribution positions parts alike examples heads",
     "corpus_measure": "entropy distance previous next same first cls sep punctuation",

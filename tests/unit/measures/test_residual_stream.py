@@ -140,8 +140,8 @@ def test_each_state_goes_through_the_models_own_norm_and_head(family: str, tmp_p
         assert lens.ranks.tolist() == (wanted > likeliest[:, None]).sum(-1).tolist()
         by_position = lens_by_position(trace, (row,))
         assert by_position is not None
-        assert by_position[0].tolist() == [wanted.argmax(-1).tolist()]
-        torch.testing.assert_close(by_position[1][0], wanted.amax(-1), rtol=1e-4, atol=1e-6)
+        assert by_position.tokens.tolist() == [wanted.argmax(-1).tolist()]
+        torch.testing.assert_close(by_position.probabilities[0], wanted.amax(-1), rtol=1e-4, atol=1e-6)
 
 
 def test_it_is_not_known_without_a_head_or_with_a_norm_of_another_kind(tmp_path: Path) -> None:

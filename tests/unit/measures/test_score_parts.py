@@ -15,14 +15,14 @@ from torch import Tensor, nn
 from transformers import AutoModel
 
 from attnviz import trained
-from attnviz.bert.embeddings import embedding_sum
 from attnviz.measures.score_parts import CHANGED, MOST_PAIRED, NO_PROJECTIONS, ScoreParts, score_parts
-from attnviz.measures.summands import DIFFERENT_SUM, EmbeddingSum, NoSummandsError, input_summands, output_summands
+from attnviz.measures.summands import DIFFERENT_SUM, NoSummandsError, input_summands, output_summands
 from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import trace_toy
 from attnviz.toy.config import ToyConfig, TransformerConfig
 from attnviz.toy.transformer import trace_transformer
+from attnviz.trace.embedding_sum import EmbeddingSum
 from attnviz.trace.model import Place
 from attnviz.trace.trace import Trace
 from tests.loaded import built_in_model
@@ -140,9 +140,7 @@ def bert() -> Any:
 @pytest.mark.parametrize(("layer", "head", "q", "k"), [(0, 7, 3, 9), (1, 0, 5, 5), (3, 1, 11, 5), (5, 11, 0, 16)])
 def test_parts_of_minilm_are_gradients_of_transformers_bert(bert: Any, layer: int, head: int, q: int, k: int) -> None:
     trace = built_in_model().trace(SENTENCE, "It was far.")
-    embeddings = embedding_sum(built_in_model(), trace)
-    assert embeddings is not None
-    parts = score_parts(trace, Place("encoder", layer), head, (q, k), {"encoder": embeddings})
+    parts = score_parts(trace, Place("encoder", layer), head, (q, k))
     of_layer = tuple(f"layer.{layer}.attention.self.{name}" for name in ("query", "key"))
     with watching(bert, BERT_JOINS, BERT_NORMS, of_layer) as seen:
         bert(torch.tensor([trace.tokens.ids]), token_type_ids=torch.tensor([trace.tokens.segments]))
@@ -191,12 +189,9 @@ def test_parts_of_a_pre_norm_model_are_gradients_of_transformers_gpt2(tmp_path: 
 def test_another_layout_of_embeddings_is_one_part(tmp_path: Path) -> None:
     """RoBERTa's positions begin at another row than BERT's: the sum of tables is not its X."""
     for family, has_sum in (("bert", True), ("roberta", False), ("gpt2", False)):
-        model = load(str(save(family, tmp_path / family)))
-        trace = model.trace("one two three")
-        embeddings = embedding_sum(model, trace)
-        assert (embeddings is not None) == has_sum
-        place = Place(trace.kinds[0], 1)
-        parts = score_parts(trace, place, 0, (2, 1), {} if embeddings is None else {"encoder": embeddings})
+        trace = load(str(save(family, tmp_path / family))).trace("one two three")
+        assert (trace.embedding_sum is not None) == has_sum
+        parts = score_parts(trace, Place(trace.kinds[0], 1), 0, (2, 1))
         assert parts.query_parts[0] == ("token" if has_sum else "embeddings")
         check_sum(parts, float(trace.head(1, 0).scores[2, 1]))
 
@@ -350,8 +345,9 @@ def test_the_stacks_output_is_the_sum_of_its_parts() -> None:
     trace = built_in_model().trace(SENTENCE)
     summands = output_summands(trace, "encoder", [0, 4])
     torch.testing.assert_close(summands.sum.float(), trace.last_hidden_state[[0, 4]], rtol=1e-5, atol=1e-5)
+    zeros = EmbeddingSum({"token": torch.zeros(20, 384)})
     with pytest.raises(NoSummandsError):
-        output_summands(trace, "encoder", [0], EmbeddingSum({"token": torch.zeros(20, 384)}))
+        output_summands(replace(trace, find_embedding_sum=lambda _: zeros), "encoder", [0])
 
 
 def test_the_payload_has_the_largest_parts_and_all_others_together() -> None:
@@ -366,14 +362,12 @@ def test_the_payload_has_the_largest_parts_and_all_others_together() -> None:
     assert table.shape == (MOST_PAIRED + 1, MOST_PAIRED + 1)
     assert [float(x) for x in table.sum(1)[:-1]] == pytest.approx([value for _, value in largest], abs=1e-4)
     assert float(table.sum()) == pytest.approx(parts.score, abs=1e-4)
-    assert shown["note"].startswith("Parts of X pass up to 8 LayerNorms on their way to the score. Each divides")
+    assert shown["note"].startswith("Parts of X pass up to 9 LayerNorms on their way to the score. Each divides")
 
 
 def test_few_parts_are_all_shown() -> None:
     trace = built_in_model().trace(SENTENCE)
-    embeddings = embedding_sum(built_in_model(), trace)
-    assert embeddings is not None
-    parts = score_parts(trace, Place("encoder", 0), 3, (11, 5), {"encoder": embeddings})
+    parts = score_parts(trace, Place("encoder", 0), 3, (11, 5))
     shown = parts.payload()
     names = {"token", "segment", "position", "embedding norm β"}
     assert (set(shown["rows"]), set(shown["columns"])) == (names | {"b_Q"}, names | {"b_K"})

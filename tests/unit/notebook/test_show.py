@@ -30,7 +30,7 @@ from attnviz.tokens import CharVocab
 from attnviz.toy.block import Toy
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.layer import Block, LayerTrace
-from attnviz.trace.model import Kind
+from attnviz.trace.model import Kind, RowGuesses
 from attnviz.trace.trace import Trace
 from tests.payloads import read_payload
 from tests.scripts import ROOT, run_alone
@@ -159,6 +159,8 @@ def test_the_browser_gets_what_a_score_is_made_of(trace: Trace) -> None:
     widget = attnviz.show(trace)
     _, (data,) = answers(widget, {"file": "document-2~score-3-4-1"})
     found = json.loads(data)
+    names = [name for name, _ in found["query"]]
+    assert names[:4] == ["token", "segment", "position", "embedding norm β"], "as in the app"
     assert sum(value for _, value in found["query"]) == pytest.approx(float(trace.head(2, 3).scores[4, 1]), abs=1e-3)
     widget.layer = 1
     _, (data,) = answers(widget, {"file": "~score-3-4-1"})
@@ -168,6 +170,18 @@ def test_the_browser_gets_what_a_score_is_made_of(trace: Trace) -> None:
     _, (data,) = answers(attnviz.show(trace.walk(2, 3)), {"file": "~score-3-4-1"})
     assert json.loads(data)["query"] == []
     assert json.loads(data)["note"] == NO_TRACE
+
+
+def test_the_browser_gets_guesses_of_many_logits_when_it_asks_for_them() -> None:
+    few, many = (attnviz.trace(" ".join(["[MASK]"] * count)) for count in (1, 9))
+    header = read(attnviz.show(few)._document).header
+    assert (len(header.guesses), header.guesses_at) == (1, "")
+    widget = attnviz.show(many)
+    header = read(widget._document).header
+    assert header.guesses == () and header.guesses_note.startswith("MiniLM was made to compare sentences")
+    _, (data,) = answers(widget, {"file": header.guesses_at})
+    fetched = [RowGuesses(of["row"], tuple(of["labels"]), tuple(of["shares"])) for of in json.loads(data)]
+    assert tuple(fetched) == many.guesses("encoder") and len(fetched) == 9
 
 
 @pytest.mark.parametrize("step", [*STEPS])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from attnviz.document import document_of_layer
 from attnviz.export.views import title
 from attnviz.formulas import latex
 from attnviz.pretrained import load
+from attnviz.pretrained.described import head_note
 from attnviz.steps import PARTS, STEPS, names_at, steps_of
 from attnviz.steps.block import part_of
 from attnviz.steps.picture import Picture, darkens
@@ -149,6 +151,15 @@ def test_the_vocabulary_is_said_to_be_what_it_is(
     said = PARTS["probabilities"].notice(walk)
     assert probabilities in said
     assert ("learned nothing" in said) == (not given.get("has_learned"))
+
+
+def test_minilms_logits_and_softmax_say_whose_head_it_is_and_how_often_it_is_right() -> None:
+    trace = built_in_model().trace("The cat [MASK].")
+    walk = trace.walk_at(5, 0)
+    for name in ("logits", "probabilities"):
+        assert steps_of(walk)[name].notice(walk).endswith(head_note())
+    assert re.search(r"attnviz trained its language head, for \[MASK\] alone: .* right for \d+ % of", head_note())
+    assert head_note() not in steps_of(walk)["block_output"].notice(walk)
 
 
 def test_the_softmax_is_of_the_logits_and_of_the_rest_if_there_is_one() -> None:

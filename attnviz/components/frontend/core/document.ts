@@ -112,6 +112,8 @@ export interface RowGuesses {
   /** their probabilities */
   shares: number[];
 }
+/** Stands for the guesses among the names of what a document does not hold. */
+export const GUESSES = "guesses";
 /** An array that is not in the file. */
 export type Reference = { digest: string; dtype: string; shape: number[] };
 export interface Header {
@@ -140,8 +142,12 @@ export interface Header {
   /** which distances share a number of the position bias, where they do */
   buckets?: Buckets;
   steps: StepText[];
-  /** in the order of the rows; none where the model names no tokens */
+  /** in the order of the rows; none where the model names no tokens, or where they are fetched */
   guesses: RowGuesses[];
+  /** the digest of the file with the guesses, where they have to be fetched */
+  guesses_at?: string;
+  /** what is said of the guesses */
+  guesses_note?: string;
   /** by the name of the array */
   references: Record<string, Reference>;
   /**

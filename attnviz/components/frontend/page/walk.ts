@@ -142,7 +142,7 @@ class WalkComponent {
     this.hiddenAt = values.blank_at;
     const { hides, hidden, writes } = header;
     const answer = header.answer && `${this.host.server}/${header.answer}`;
-    Object.assign(this.home, { hides, hidden, writes, answer, caveat: header.caveat });
+    Object.assign(this.home, { hides, hidden, writes, answer });
     Object.assign(this.home, {
       layers,
       layerMarks,

@@ -49,12 +49,19 @@ interface FirstView {
 }
 /** What a model writes after the text: attnviz/ui/step_by_step.py describes it. */
 interface WriteOn {
-  /** Of the draws: `ids`, and of the likeliest characters `order` and `probabilities`. */
+  /** Of the file with the list of what is written. */
   digest: string;
-  /** The vocabulary, by id. */
-  characters: string[];
-  /** The same as they are shown. */
+}
+/** A token that a model has written: attnviz/sources/writing.py describes it. */
+interface WrittenToken {
+  /** What it adds to the text; empty as long as a character is incomplete. */
+  text: string;
+  label: string;
+  /** Its probability. */
+  share: number;
+  /** The likeliest tokens at this draw. */
   labels: string[];
+  shares: number[];
 }
 /** What a score is the sum of, by parts of X: attnviz/measures/score_parts.py makes it. */
 interface ScoreParts {
@@ -70,6 +77,19 @@ interface ScoreParts {
   /** How much the sum differs from the score. */
   error: number;
   /** What must be known about the parts, or why they are not known. */
+  note: string;
+}
+/** A row of the stream before the first layer and after each: attnviz/ui/walk.py makes it. */
+interface RowStates {
+  /** The numbers of the layers; none if what follows attention is not known. */
+  layers: number[];
+  /** Of each state, one more than there are layers: its length. */
+  norms: number[];
+  /** The likeliest token of each state through the language head; none if that is not known. */
+  labels: string[];
+  /** Its probability. */
+  shares: number[];
+  /** What must be known about them. */
   note: string;
 }
 /** Where a walk stands: what it gets its documents from, and who hears of the user's choices. */
@@ -99,8 +119,6 @@ interface Home {
   writes?: WriteOn | null;
   /** The address of the model's last step, which shows its answer; "" where it has none. */
   answer?: string;
-  /** What is said of the model's guesses; "" where nothing is. */
-  caveat?: string;
   /** Is called with what the model has written, to be added to the text. @param row the last one then */
   written?(text: string, row: number): void;
   /** By the numbers of layers: how wide the window of a local one is, or that it is global; none without windows. */
@@ -136,7 +154,6 @@ interface WalkHeader {
   hidden: HiddenWord | null;
   writes: WriteOn | null;
   answer: string;
-  caveat: string;
   /** The views to begin with; none on a page without them. */
   first: FirstView[];
   /** The whole model, on the page that shows one; the document of attention n is `documents[n]`. */

@@ -2,7 +2,8 @@
 
 import { quoted, share } from "../core/format.ts";
 import { span, template } from "../core/template.ts";
-import type { Header, RowGuesses } from "../core/document.ts";
+import { GUESSES } from "../core/document.ts";
+import type { Header, RowGuesses, StepText } from "../core/document.ts";
 import type { Child } from "../core/template.ts";
 import { wordOf } from "./row_words.ts";
 
@@ -11,10 +12,10 @@ const LEAST = 0.001; // of all: a less likely token is named only if none is mor
 
 /**
  * The guesses for the row that is shown; of an encoder, for its masks.
- * @param hiding the word that is hidden, and what is said of the guesses
+ * @param hiding the word that is hidden
  */
-export function guessesOf(header: Header, row: number, { hidden = null, caveat = "" }: Hiding = {}) {
-  const { attention, guesses } = header;
+export function guessesOf(header: Header, row: number, { hidden = null }: Pick<Hiding, "hidden"> = {}) {
+  const { attention, guesses, guesses_note: note } = header;
   const own = guesses.filter((of) => of.row === row);
   const shown = attention === "encoder" && !own.length ? guesses.slice(0, MOST) : own;
   const hiddenAt = (place: number) => (hidden?.row === place ? hidden.label : "");
@@ -22,7 +23,7 @@ export function guessesOf(header: Header, row: number, { hidden = null, caveat =
   const lines = shown.map((of) => lineOf(header, of, truth(of.row)));
   if (attention !== "encoder" && guesses.length && row < guesses[0].row) lines.push(onlyLast(guesses.length));
   if (!lines.length) return null;
-  return template("div", { class: "answer" }, ...lines, caveat && template("p", { class: "caveat" }, caveat));
+  return template("div", { class: "answer" }, ...lines, note && template("p", { class: "caveat" }, note));
 }
 
 const onlyLast = (count: number) =>
@@ -67,7 +68,7 @@ export function guessLine(
 }
 
 /** A token that the model expects. @param isTrue whether it is the one that stands there */
-const expected = (label: string, part: number, isTrue: boolean) =>
+export const expected = (label: string, part: number, isTrue: boolean) =>
   template(
     "span",
     { class: isTrue ? "expected true" : "expected", style: { "--share": part.toFixed(3) } },
@@ -77,7 +78,7 @@ const expected = (label: string, part: number, isTrue: boolean) =>
   );
 
 /** What can be hidden from the model, and what is: as of Home. */
-export type Hiding = Pick<Home, "hides" | "hidden" | "caveat">;
+export type Hiding = Pick<Home, "hides" | "hidden">;
 
 /**
  * Buttons that hide the pinned word from the model, and that show the hidden one again.
@@ -104,20 +105,8 @@ export function hidingOf(
   );
 }
 
-/**
- * The answer at the end of a head's steps, and the way to where the whole model computes it; null where there is none.
- * @param q the pinned row, or null
- * @param home what the page offers
- */
-export function endOf(header: Header, q: number | null, home: Pick<Home, "answer" | "hidden" | "caveat">) {
-  const { answer = "", hidden, caveat } = home;
-  const rows = header.guesses.map(({ row }) => row);
-  const row = q !== null && rows.includes(q) ? q : header.attention === "encoder" ? rows[0] : rows.at(-1);
-  if (!answer || row === undefined) return null;
-  return template(
-    "div",
-    { class: "end" },
-    guessesOf(header, row, { hidden, caveat }),
-    template("a", { href: `${answer}&q=${row}` }, "How the whole model gets there, to the last step"),
-  );
+/** The name among the arrays of a document of the guesses, where they have to be fetched and the step shows them. */
+export function missingGuesses({ guesses_at: at, steps }: Header, step: StepText | null, home: Pick<Home, "answer">) {
+  const isShown = step === steps.at(-1) ? Boolean(home.answer) : step === steps[0] && !step?.picture;
+  return at && isShown ? [GUESSES] : [];
 }

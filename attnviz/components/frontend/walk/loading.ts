@@ -2,7 +2,7 @@
 // texts, which are computed a few rows at a time. What the user may look at next is fetched ahead where it is small.
 
 import { fetchArrays, fetchFile } from "../core/arrays.ts";
-import { addArray, read } from "../core/document.ts";
+import { addArray, GUESSES, read } from "../core/document.ts";
 import { Files, Refused } from "../core/files.ts";
 import { compute, COMPUTED, operandNames } from "./matrices.ts";
 
@@ -14,6 +14,16 @@ const NOWHERE = "it is not part of this document";
 
 /** a document, or an array of one */
 export type Part = WalkDocument | Packed;
+
+/** What has to come before all of a view can be painted. */
+export interface Lacking {
+  files: string[];
+  /** is said of them where they do not come */
+  what: string;
+  /** whether the picture on the screen is not of what is chosen */
+  isPicture: boolean;
+}
+export const NOTHING_LACKING: Lacking = { files: [], what: "", isPicture: false };
 
 /** The name of a document among the files of a text. */
 export const documentName = (layer: number) => `document ${layer}`;
@@ -27,6 +37,10 @@ export const SCORE = "~score-";
 /** The file with what a score is made of, beside the document of its layer. */
 export const scoreName = ({ documents }: Home, layer: number, head: number, q: number, k: number) =>
   `${documents?.[layer] ?? ""}${SCORE}${head}-${q}-${k}`;
+
+/** The file with a row before the first layer and after each, beside the document of a layer. */
+export const statesName = ({ documents }: Home, layer: number, row: number) =>
+  `${documents?.[layer] ?? ""}~states-${row}`;
 
 export class Loading {
   home: Home;
@@ -86,6 +100,7 @@ export class Loading {
       return read(await fetchFile(address, source));
     }
     const document = this.documents.get(layer);
+    if (document && name === GUESSES) return this.guesses(document);
     if (document && name.startsWith(COMPUTED)) {
       const { files } = this;
       return compute(document, Number(name.slice(COMPUTED.length)), () => files.wanted.includes(file));
@@ -97,6 +112,15 @@ export class Loading {
     return array;
   }
 
+  /** Fetches the guesses of a document into it. */
+  async guesses(document: WalkDocument) {
+    const { header } = document;
+    if (!header.guesses_at) throw new Refused(NOWHERE);
+    header.guesses = parsed(await fetchFile(header.guesses_at, this.home.source));
+    delete header.guesses_at;
+    return document;
+  }
+
   /**
    * Fetches an array of a document, or computes a head of it, at once.
    * @param name as `missing` of HeadMatrices has it
@@ -106,9 +130,9 @@ export class Loading {
     else await this.get(arrayName(document.header.layer, name));
   }
 
-  /** Fetches what a score is made of. */
-  async fetchScore(name: string): Promise<ScoreParts> {
-    return JSON.parse(new TextDecoder().decode(await fetchFile(name, this.home.source)));
+  /** Fetches what is computed where the model is: what a score is made of, or the states of a row. */
+  async fetchJson<Value>(name: string): Promise<Value> {
+    return parsed(await fetchFile(name, this.home.source));
   }
 
   take(part: Part) {
@@ -154,6 +178,8 @@ export class Loading {
     this.files.destroy();
   }
 }
+
+const parsed = (file: Uint8Array) => JSON.parse(new TextDecoder().decode(file));
 
 function partsOf(file: string) {
   const [, layer, name = ""] = file.split(" ");

@@ -2,7 +2,6 @@
 // is painted at once; the page that it stands in (Home in types/walk.d.ts) is notified afterwards.
 
 import { Coming } from "./coming.ts";
-import { write } from "../core/template.ts";
 import { factorsOf, firstGuess, noFocus, offered, written } from "./choices.ts";
 import { setTheme } from "../core/colours.ts";
 import { onDensity } from "../core/density.ts";
@@ -13,10 +12,11 @@ import { NOTHING, samePin } from "../core/pin.ts";
 import { Inspector } from "../inspector/inspector.ts";
 import { inspected } from "../inspector/ways.ts";
 import { Drawing } from "./drawing.ts";
-import { endOf } from "./guesses.ts";
+import { End } from "./end.ts";
+import { missingGuesses } from "./guesses.ts";
 import { actOf } from "./keys.ts";
 import { LargestGap } from "../inspector/largest_gap.ts";
-import { arrayName, documentName, Loading, scoreName } from "./loading.ts";
+import { arrayName, documentName, Loading, NOTHING_LACKING, scoreName } from "./loading.ts";
 import { ofHead, pictureOf } from "./pictures.ts";
 import { pinnedFact } from "./pinned_fact.ts";
 import { Playing } from "./playing.ts";
@@ -25,16 +25,9 @@ import { Store } from "./store.ts";
 import { Formula, Listing, marksOf, Notice } from "./text.ts";
 import { TokenList } from "./token_list.ts";
 import type { Inspected } from "../inspector/inspector.ts";
+import type { Lacking } from "./loading.ts";
 
 const ONE_COLUMN = 760; // px: in a narrower walk nothing stands beside the picture; walk.css has the same value
-export interface Lacking {
-  files: string[];
-  /** is said of them where they do not come */
-  what: string;
-  /** whether the picture on the screen is not of what is chosen */
-  isPicture: boolean;
-}
-const NOTHING_LACKING: Lacking = { files: [], what: "", isPicture: false };
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 
 export class Walk {
@@ -57,7 +50,7 @@ export class Walk {
   });
   note = element("p", { class: "note", role: "status" });
   /** the model's answer, at the last step */
-  end = element("div");
+  end: End;
   top: HTMLDivElement;
   picture: HTMLDivElement;
   guessLine: GuessLine = new GuessLine(() => this.reveal("row"));
@@ -80,8 +73,9 @@ export class Walk {
     this.home = home;
     this.store.listener = (changed) => this.draw(changed);
     this.loading = new Loading(home, () => this.load());
+    this.end = new End(home, (name) => this.loading.fetchJson(name));
     [this.top, this.picture] = ["top", "picture"].map((name) => element("div", { class: name }));
-    this.beside = element("div", { class: "beside" }, this.notice.root, this.end);
+    this.beside = element("div", { class: "beside" }, this.notice.root, this.end.root);
     const parts = [
       this.top,
       this.formula.root,
@@ -122,7 +116,7 @@ export class Walk {
       explains: {
         fetch: async ({ matrices: { document, head } }, q, k) => {
           if (this.store.current !== document) throw new Error("another text is on its way");
-          return this.loading.fetchScore(scoreName(this.home, document.header.layer, head, q, k));
+          return this.loading.fetchJson(scoreName(this.home, document.header.layer, head, q, k));
         },
         onOpen: (why) => this.choose({ why }),
       },
@@ -230,11 +224,12 @@ export class Walk {
       this.sayNotice();
       this.sayEnd(document);
       this.inspect(document);
-      return;
+    } else {
+      const picture = pictureOf(document, values.step, values.head, values);
+      if (picture && "needs" in picture) this.lack(document, picture.needs, "This step can't be shown", true);
+      else this.paint(document, picture);
     }
-    const picture = pictureOf(document, values.step, values.head, values);
-    if (picture && "needs" in picture) this.lack(document, picture.needs, "This step can't be shown", true);
-    else this.paint(document, picture);
+    this.lackGuesses(document);
   }
 
   /** Shows what there is to choose from, and what is chosen. */
@@ -246,8 +241,7 @@ export class Walk {
     const { thumbnails, hidden_thumbnail: hidden } = document.arrays;
     const isShown = !this.lecture && this.element.dataset.state !== "failed";
     const pictures = thumbnails && isShown ? { weights: thumbnails, ...(hidden && { hidden }) } : {};
-    const rows = document.header.query.labels.length;
-    const covered = this.guess?.isOpen ? { row: this.guess.row, rows } : null;
+    const covered = this.guess?.isOpen ? { row: this.guess.row, rows: document.header.query.labels.length } : null;
     const own = offered(document, values, this);
     const plays = this.playing.isOffered;
     this.stepper.offer({ ...(guide?.offer(own, values) ?? own), covered, plays }, pictures, this.theme);
@@ -333,7 +327,14 @@ export class Walk {
   /** Says at the last step what the model answers. */
   sayEnd({ header }: WalkDocument) {
     const { step, values } = this.store;
-    write(this.end, step === header.steps.at(-1) ? endOf(header, values.q, this.home) : null);
+    this.end.show(header, values.q, step === header.steps.at(-1));
+  }
+
+  /** Asks for the guesses where the step shows them and nothing else has to come first. */
+  lackGuesses(document: WalkDocument) {
+    const names = missingGuesses(document.header, this.store.step, this.home);
+    if (!names.length || this.lacking !== NOTHING_LACKING) return;
+    this.lack(document, names, "The guesses can’t be shown", false);
   }
 
   /** A row is covered, guessed or revealed. */
@@ -482,6 +483,7 @@ export class Walk {
     this.ends.abort();
     this.coming.end();
     this.loading.destroy();
+    this.end.destroy();
     this.marks.destroy();
     this.inspector.destroy();
     this.playing.destroy();

@@ -1,21 +1,20 @@
-// What a model writes after the text, one character after another, each with its share among the model's guesses. Stop
+// What a model writes after the text, one token after another, each with its share among the model's guesses. Stop
 // keeps what is written: then the page adds it to the text, and its attention is computed.
 
-import { fetchArrays } from "../core/arrays.ts";
+import { fetchFile } from "../core/arrays.ts";
 import { quoted, share } from "../core/format.ts";
 import { span, template } from "../core/template.ts";
 import { guessLine } from "./guesses.ts";
 
-const EVERY = 120; // ms from one character to the next
-const NAMED = 5; // guesses
+const EVERY = 120; // ms from one token to the next
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
 type Written = Pick<Home, "source" | "writes" | "written">;
 
 export class Writing {
   home: Written | null = null;
-  draws: Arrays | null = null;
-  /** how many characters are written */
+  tokens: WrittenToken[] | null = null;
+  /** how many of them are written */
   count = 0;
   isOn = false;
   failure = "";
@@ -36,7 +35,7 @@ export class Writing {
 
   reset() {
     clearTimeout(this.timer);
-    Object.assign(this, { draws: null, count: 0, isOn: false, failure: "" });
+    Object.assign(this, { tokens: null, count: 0, isOn: false, failure: "" });
   }
 
   async begin() {
@@ -45,21 +44,21 @@ export class Writing {
     this.reset();
     this.isOn = true;
     this.draw();
-    let draws = null;
+    let tokens: WrittenToken[] | null = null;
     try {
-      draws = await fetchArrays(writes.digest, source);
+      tokens = JSON.parse(new TextDecoder().decode(await fetchFile(writes.digest, source)));
     } catch (error) {
       if (writes === this.home?.writes) this.failure = (error as Error).message.replace(/\.$/, "");
     }
     if (writes !== this.home?.writes || !this.isOn) return;
-    this.draws = draws;
-    if (draws) this.next();
+    this.tokens = tokens;
+    if (tokens?.length) this.next();
     else this.end();
   }
 
-  /** Writes one more character; all of them where nothing is to move. */
+  /** Writes one more token; all of them where nothing is to move. */
   next() {
-    const all = this.draws?.ids.data.length ?? 0;
+    const all = this.tokens?.length ?? 0;
     this.count = STILL.matches ? all : this.count + 1;
     if (this.count >= all) {
       this.end();
@@ -74,50 +73,38 @@ export class Writing {
     clearTimeout(this.timer);
     this.isOn = false;
     this.draw();
-    const { writes, written } = this.home ?? {};
-    const text = this.ids().map((id) => writes?.characters[id]);
-    if (text.length) written?.(text.join(""), text.length);
+    const written = this.written();
+    const text = written.map((token) => token.text).join("");
+    if (text) this.home?.written?.(text, written.length);
   }
 
-  /** Those of the characters that are written. */
-  ids() {
-    return Array.from(this.draws?.ids.data.slice(0, this.count) ?? []);
+  /** Those of the tokens that are written. */
+  written() {
+    return this.tokens?.slice(0, this.count) ?? [];
   }
 
-  label(id: number) {
-    return this.home?.writes?.labels[id] ?? "";
-  }
-
-  /** The characters that are written, to stand behind the text. */
+  /** The tokens that are written, to stand behind the text. */
   words() {
-    return this.ids().map((id, n) => {
-      const { labels, shares } = this.guesses(n);
-      const own = shares[labels.indexOf(this.label(id))] ?? 0;
-      const title = own ? share(own) : `less than ${share(shares.at(-1) ?? 0)}`;
-      const looks = { key: `written ${n}`, class: "word joined written", title, style: { "--share": own.toFixed(2) } };
-      return template("span", looks, template("bdi", {}, this.label(id)));
+    return this.written().map(({ text, label, share: own }, n) => {
+      const joined = /^\s\S/.test(text) ? "" : "joined ";
+      const style = { "--share": own.toFixed(2) };
+      const looks = { key: `written ${n}`, class: `word ${joined}written`, title: share(own), style };
+      return template("span", looks, template("bdi", {}, label));
     });
   }
 
-  /** The likeliest characters at a draw. */
-  guesses(n: number) {
-    const part = (name: string) => Array.from(this.draws?.[name].data.slice(n * NAMED, (n + 1) * NAMED) ?? []);
-    return { labels: part("order").map((id) => this.label(id)), shares: part("probabilities") };
-  }
-
-  /** The guesses among which the last character was drawn. @param before the last token of the text */
+  /** The guesses among which the last token was drawn. @param before the last token of the text */
   line(before: string) {
-    const ids = this.ids();
-    const [last, own] = [ids.at(-2), ids.at(-1)].map((id) => (id === undefined ? before : this.label(id)));
-    const name = ["The model’s guesses after ", span("query", quoted(last)), ":"];
-    return template("div", { class: "answer" }, guessLine("written", name, this.guesses(ids.length - 1), own));
+    const [own, last] = this.written().toReversed();
+    const name = ["The model’s guesses after ", span("query", quoted(last?.label ?? before)), ":"];
+    return template("div", { class: "answer" }, guessLine("written", name, own, own.label));
   }
 
   /** The button that begins and ends it, and why it did not go on. */
   button() {
     if (!this.home?.writes) return null;
     const onclick = () => (this.isOn ? this.end() : this.begin());
-    const help = "Each next character is drawn by its share; the same text is always written on in the same way.";
+    const help = "Each next token is drawn by its share; the same text is always written on in the same way.";
     const text = this.isOn ? "Stop" : "Write on";
     const button = template("button", { type: "button", class: "write", title: help, onclick }, text);
     return template("p", { class: "writing" }, button, this.failure && ` Nothing is written: ${this.failure}.`);

@@ -5,9 +5,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-from attnviz.measures.summands import EmbeddingSum, is_sum
+from attnviz.trace.embedding_sum import EmbeddingSum, is_sum
 from attnviz.trace.layer import Norm
-from attnviz.trace.model import Model
 from attnviz.trace.trace import Trace
 
 _MODULES = (
@@ -22,9 +21,14 @@ _MODULES = (
 """The names of the modules in the embeddings of this project's BERT, and of transformers'"""
 
 
-def embedding_sum(model: Model, trace: Trace) -> EmbeddingSum | None:
-    """Return what X of a BERT's first block is made of; None if the model's X is no such sum."""
-    embeddings, x = getattr(getattr(model, "body", None), "embeddings", None), trace.embeddings
+def embedding_sum(body: nn.Module, trace: Trace) -> EmbeddingSum | None:
+    """Return what X of a BERT's first block is made of; None if the model's X is no such sum.
+
+    Args:
+        body: the model.
+        trace: its trace of a text.
+    """
+    embeddings, x = getattr(body, "embeddings", None), trace.embeddings
     if not isinstance(embeddings, nn.Module) or x is None or trace.decoder_tokens is not None:
         return None
     for names in _MODULES:

@@ -1,0 +1,99 @@
+"""What a model writes after a text: tokens drawn one after another by their shares, always with the first seed.
+
+The length and the time are bounded: a model from transformers reads the whole text again for each token.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from attnviz.pretrained.transformers_model import TransformersModel
+from attnviz.tokens import NO_ID
+from attnviz.tokens.value import bare, label_of
+from attnviz.trace.vocabulary import GUESSES
+from attnviz.trained.model import TrainedModel
+from attnviz.training.generation import Sampling, choose, generate
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from attnviz.tokens import Tokens
+    from attnviz.trace.model import Model
+
+CHARACTERS, TOKENS = 60, 30
+"""The most characters that a model of characters writes at once, and the most tokens of another model"""
+SECONDS = 4.0
+"""No further token is begun after this time"""
+UNKNOWN = "�"
+"""Stands in a decoded text for a character of which only some bytes are written"""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenToken:
+    """A token that a model has written."""
+
+    text: str
+    """What it adds to the text; empty as long as a character is incomplete"""
+    label: str
+    share: float
+    """Its probability"""
+    labels: tuple[str, ...]
+    """The likeliest tokens at this draw"""
+    shares: tuple[float, ...]
+    """Their probabilities"""
+
+
+def room(model: Model, tokens: Tokens) -> int:
+    """Return how many tokens a model may write after a text: 0 if it has not learned to write, or can read no more."""
+    if isinstance(model, TrainedModel):
+        writes, most, size = model.task is None, CHARACTERS, model.block_size
+    elif isinstance(model, TransformersModel):
+        writes = tuple(model.description.layers) == ("decoder",) and model.vocabulary is not None
+        most, size = TOKENS, model.max_tokens
+    else:
+        return 0
+    ends_open = bool(len(tokens)) and not tokens.special[-1] and any(token != NO_ID for token in tokens.ids)
+    return max(0, min(most, size - len(tokens))) if writes and ends_open else 0
+
+
+def write_on(model: Model, tokens: Tokens) -> list[WrittenToken]:
+    """Return what a model writes after a text; the same text is always written on in the same way."""
+    count, ids = room(model, tokens), [token for token in tokens.ids if token != NO_ID]
+    if count and isinstance(model, TransformersModel):
+        return list(_written_by_transformers(model, ids, count))
+    if not count or not isinstance(model, TrainedModel):
+        return []
+    characters = model.labels
+    return [
+        _written(draw.id, draw.probabilities, characters[draw.id], lambda token: label_of(characters[token]))
+        for draw in generate(model.module, ids, count, Sampling())
+    ]
+
+
+def _written_by_transformers(model: TransformersModel, ids: Sequence[int], count: int) -> Iterator[WrittenToken]:
+    vocabulary, generator, end = model.vocabulary, torch.Generator().manual_seed(0), time.monotonic() + SECONDS
+    known, new = model.decode(ids), list[int]()
+    while vocabulary is not None and len(new) < count and time.monotonic() < end:
+        all_ids = [*ids, *new]
+        with torch.inference_mode():
+            logits = vocabulary.logits(model.forward(all_ids, [0] * len(all_ids), None)[-1:])[0]
+        draw = choose(logits, Sampling(), generator)
+        new.append(draw["id"])
+        if model.is_special(draw["id"]):
+            return
+        whole = model.decode([*ids, *new])
+        is_whole = whole.startswith(known) and not whole.endswith(UNKNOWN)
+        text = whole[len(known) :] if is_whole else ""
+        known += text
+        yield _written(draw["id"], draw["probabilities"], text, lambda token: bare(model.label(token)))
+
+
+def _written(drawn: int, probabilities: Tensor, text: str, label: Callable[[int], str]) -> WrittenToken:
+    best = probabilities.topk(min(GUESSES, len(probabilities)))
+    labels = tuple(label(token) for token in best.indices.tolist())
+    return WrittenToken(text, label(drawn), float(probabilities[drawn]), labels, tuple(best.values.tolist()))

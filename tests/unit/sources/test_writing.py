@@ -1,0 +1,93 @@
+"""What a model writes after a text: drawn from the probabilities of transformers' own model, within its bounds."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+import transformers as tf
+
+from attnviz import trained
+from attnviz.pretrained import load
+from attnviz.sources import writing
+from attnviz.sources.writing import room, write_on
+from attnviz.tokens.value import bare, label_of
+from attnviz.trained.model import examples
+from attnviz.training.generation import Sampling, generate
+from tests.loaded import built_in_model
+from tests.unit.families import byte_level, save_model
+from tests.unit.pretrained.test_blocks import GPT2, eager
+
+TEXT = "the cat sat on the"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    torch.manual_seed(0)
+    config = tf.GPT2Config(**{**GPT2, "vocab_size": len(byte_level()), "n_positions": 64})
+    return save_model(tf.GPT2LMHeadModel(config), tmp_path_factory.mktemp("writes"), "gpt2")
+
+
+def test_gpt_2_draws_from_transformers_probabilities_with_the_first_seed(folder: Path) -> None:
+    model, tokenizer = load(str(folder)), tf.AutoTokenizer.from_pretrained(folder)
+    theirs = eager(folder, tf.AutoModelForCausalLM)
+    tokens = model.tokenize(TEXT)
+    written = write_on(model, tokens)
+    assert written == write_on(model, tokens)
+    assert len(written) == room(model, tokens) == writing.TOKENS
+    ids, generator = list(tokens.ids), torch.Generator().manual_seed(0)
+    for token in written:
+        with torch.inference_mode():
+            shares = theirs(input_ids=torch.tensor([ids])).logits[0, -1].double().softmax(-1)
+        order = shares.argsort(descending=True)
+        number = float(torch.rand((), generator=generator))
+        drawn = int(order[int((shares[order].cumsum(-1) <= number).sum())])
+        assert token.label == bare(model.label(drawn))
+        assert token.share == pytest.approx(float(shares[drawn]), rel=1e-3)
+        assert token.labels == tuple(bare(model.label(int(best))) for best in order[:5])
+        assert token.shares == pytest.approx(shares[order[:5]].tolist(), rel=1e-3)
+        ids.append(drawn)
+    text = tokenizer.decode(ids, clean_up_tokenization_spaces=False)
+    shown = TEXT + "".join(token.text for token in written)
+    assert text.startswith(shown) and len(text) - len(shown) <= 3, "a character that is incomplete waits"
+
+
+def test_it_ends_at_the_end_of_the_text_of_the_window_and_of_the_time(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load(str(folder))
+    long = model.tokenize("cat " * 14)
+    assert len(long) + room(model, long) == model.max_tokens == 64 or room(model, long) == writing.TOKENS
+    whole = write_on(model, model.tokenize(TEXT))
+    drawn = iter([5, 6, 7])
+    monkeypatch.setattr(type(model), "is_special", lambda *_: next(drawn) == 7)
+    assert write_on(model, model.tokenize(TEXT)) == whole[:2]
+    monkeypatch.setattr(writing, "SECONDS", 0.0)
+    assert write_on(model, model.tokenize(TEXT)) == []
+
+
+def test_the_character_gpt_writes_what_it_always_wrote() -> None:
+    model = trained.load("chargpt")
+    text = examples(model)[0]
+    tokens, _ = model.read(text)
+    draws = list(generate(model.module, tokens.ids, 60, Sampling()))
+    written = write_on(model, tokens)
+    assert [token.text for token in written] == [model.labels[draw.id] for draw in draws]
+    assert [token.label for token in written] == [label_of(model.labels[draw.id]) for draw in draws]
+    assert written[0].shares == pytest.approx(draws[0].probabilities.sort(descending=True).values[:5].tolist())
+
+
+def test_others_write_nothing(tmp_path: Path, folder: Path) -> None:
+    minilm, model = built_in_model(), load(str(folder))
+    headless = load(str(save_model(tf.GPT2Model(tf.GPT2Config(**GPT2)), tmp_path, "gpt2")))
+    tagging, chargpt = trained.load("tagging"), trained.load("chargpt")
+    nothing = [
+        (minilm, minilm.tokenize(TEXT)),
+        (headless, headless.tokenize(TEXT)),
+        (tagging, tagging.read("the cat sat")[0]),
+        (model, model.tokenize("cat " * 80)),
+        (model, model.tokenize("")),
+        (chargpt, chargpt.read("a" * 128)[0]),
+    ]
+    assert [(room(*one), write_on(*one)) for one in nothing] == [(0, [])] * len(nothing)
