@@ -174,6 +174,12 @@ def settled(page: Page, *, timeout_s: float = TIMEOUT_S) -> Page:
     return page
 
 
+def settled_at(page: Page, url: str) -> Page:
+    """Open an address, and wait as `settled` does; return the page."""
+    page.goto(url)
+    return settled(page)
+
+
 def frames(page: Page) -> Page:
     """Wait two animation frames, until all changes so far are drawn; return the page."""
     page.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")

@@ -18,10 +18,10 @@ from attnviz.document import document_of_layer, write
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import walk_to_attention
 from attnviz.toy.config import ToyConfig
-from tests.browser.apps.inspector_page import InspectorPage, settled_at
+from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.board import matrix
 from tests.browser.modules import Run
-from tests.browser.settle import frames, settled
+from tests.browser.settle import frames, settled, settled_at
 from tests.browser.test_motion import STILLS
 from tests.toy import run_block
 
@@ -52,9 +52,7 @@ def means(x: torch.Tensor) -> torch.Tensor:
     return x.double().cumsum(0) / torch.arange(1, N + 1)[:, None]
 
 
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
+pytestmark = pytest.mark.page("one_page")
 
 
 @pytest.fixture
@@ -116,7 +114,9 @@ def test_the_loop_is_a_running_sum_and_a_division(opened: Opened, x: torch.Tenso
     inspector.click("by_loop", Q, FEATURE)
     inspector.leave()  # what was clicked stays when the pointer leaves it
     inspector.line("mean").get_by_text(f"all {Q + 1} running sums").click()
-    running = inspector.panel.locator("[data-running]").evaluate_all("all => all.map((one) => +one.dataset.running)")
+    sums = inspector.panel.locator("[data-running]")
+    expect(sums).to_have_count(Q + 1)
+    running = sums.evaluate_all("all => all.map((one) => +one.dataset.running)")
     assert running == pytest.approx(x.double().cumsum(0)[: Q + 1, FEATURE].tolist(), abs=1e-9)
     lit = inspector.page.locator(
         "[data-attnviz-overlay] [data-panel=embeddings_k][data-shape=column][data-state=hovered]"

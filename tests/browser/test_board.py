@@ -12,10 +12,7 @@ from playwright.sync_api import Page
 
 from tests.browser.modules import imported
 
-
-@pytest.fixture
-def page(plain_page: Page) -> Page:
-    return plain_page
+pytestmark = pytest.mark.page("plain_page")
 
 
 def product(rows: int, inner: int, cols: int) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from attnviz.steps import WALK
 from tests.browser.apps.operands import Operands, oracle
@@ -18,10 +18,7 @@ from tests.browser.settle import frames, still
 CAP, SINK = 1.5, 0.75
 BOTH = {"cap": CAP, "sink": SINK}
 
-
-@pytest.fixture
-def page(plain_page: Page) -> Page:
-    return plain_page
+pytestmark = pytest.mark.page("plain_page")
 
 
 def show(view: WalkView, step: str) -> None:

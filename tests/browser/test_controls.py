@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Page
 
 from attnviz.links.pages import PAGES, Chapter
-from tests.browser.settle import settled
+from tests.browser.settle import settled_at
 
 MOST = 7
 CONTROLS = """() => {
@@ -52,16 +52,12 @@ CONTROLS = """() => {
 """The names of the controls that are seen, one of each group"""
 CHAPTERS = [chapter for page in PAGES.values() for chapter in page.chapters]
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
+pytestmark = pytest.mark.page("one_page")
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.title)
 def test_a_chapter_begins_with_at_most_seven_controls(page: Page, app_url: str, chapter: Chapter) -> None:
     query = "&".join(f"{key}={value}" for key, value in chapter.query.items())
-    page.goto(f"{app_url}{chapter.page.path}?{query}".rstrip("?"))
-    settled(page)
+    settled_at(page, f"{app_url}{chapter.page.path}?{query}".rstrip("?"))
     controls = page.evaluate(CONTROLS)
     assert 0 < len(controls) <= MOST, controls

@@ -29,7 +29,7 @@ from attnviz.tokens import WordPiece, WordTokenizer
 from attnviz.toy.config import ToyConfig
 from attnviz.trained import recorded
 from tests.browser.modules import Run
-from tests.browser.settle import settled
+from tests.browser.settle import settled, settled_at
 from tests.loaded import built_in_model
 from tests.toy import run_block
 from tests.unit.export.painted import painted
@@ -63,8 +63,7 @@ class Exporting:
     def __init__(self, page: Page, url: str, **link: str | int) -> None:
         self.page = page
         self.section = page.locator(".export-view")
-        page.goto(f"{url}?{urlencode(link)}")
-        settled(page)
+        settled_at(page, f"{url}?{urlencode(link)}")
         page.locator(".st-key-export button").first.click()
         expect(self.section).to_be_visible()
         self.section.get_by_label("Title and caption").check()

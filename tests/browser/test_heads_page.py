@@ -29,10 +29,7 @@ NEAR = 7.7e-6
 
 Contexts = Callable[..., BrowserContext]
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
+pytestmark = pytest.mark.page("one_page")
 
 
 @cache

@@ -7,7 +7,7 @@ import re
 
 import pytest
 import torch
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from attnviz.steps import STEPS
 from tests.browser.apps.inspector_page import InspectorPage
@@ -16,10 +16,7 @@ from tests.browser.apps.walk_page import See, WalkView
 from tests.browser.modules import CORE, Run
 from tests.browser.settle import frames, still
 
-
-@pytest.fixture
-def page(plain_page: Page) -> Page:
-    return plain_page
+pytestmark = pytest.mark.page("plain_page")
 
 
 CELLS: dict[str, list[tuple[str, str, int, int, str]]] = {

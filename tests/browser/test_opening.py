@@ -25,22 +25,14 @@ from tests.browser.board import matrix
 from tests.browser.contexts import Contexts
 from tests.browser.server import ROOT, running
 from tests.browser.settings import open_settings
-from tests.browser.settle import settled
+from tests.browser.settle import settled, settled_at
 from tests.loaded import built_in_model
 from tests.unit.bert.test_blank import saved
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
 IT, BICYCLE = 11, 5
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
-
-
-def open_bare(page: Page, url: str) -> Page:
-    page.goto(url)
-    return settled(page)
+pytestmark = pytest.mark.page("one_page")
 
 
 def doors(page: Page) -> Locator:
@@ -72,7 +64,7 @@ def query_of(url: str) -> dict[str, str]:
 
 
 def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(app_url: str, new_context: Contexts) -> None:
-    page = open_bare(new_context().new_page(), app_url)
+    page = settled_at(new_context().new_page(), app_url)
     expect(doors(page)).to_contain_text("attnviz shows what attention computes")
     expected = torchs_weights(3, 1)
     assert round(100 * float(expected[IT, BICYCLE])) == 97
@@ -92,7 +84,7 @@ def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(app_url: s
         page.get_by_role("radio", name=title, exact=True).click()
         page.wait_for_url(f"**step={step}**")
     assert query(page) == {**OPENING, "step": "embeddings", "k": "5"}
-    copied = open_bare(new_context().new_page(), page.url)
+    copied = settled_at(new_context().new_page(), page.url)
     expect(copied.get_by_role("radio", name="Hidden states")).to_be_checked()
     expect(doors(copied)).to_be_hidden()
     assert copied.url == page.url
@@ -128,7 +120,7 @@ def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(app_url: s
 
 def test_the_finding_unfolds_into_its_row_and_then_into_the_whole_matrix(page: Page, app_url: str) -> None:
     expected = torchs_weights(3, 1)
-    sentence = open_bare(page, app_url).get_by_role("region", name="Sentence")
+    sentence = settled_at(page, app_url).get_by_role("region", name="Sentence")
     sentence.get_by_role("button", name="How is 97 % computed?").click()
     rows = sentence.locator("tbody tr").evaluate_all(
         "all => all.map((row) => [...row.cells].map((cell) => cell.textContent))"
@@ -153,7 +145,7 @@ def test_pointing_at_a_word_moves_the_arcs_and_a_click_keeps_it(page: Page, app_
     she = labels.index("she")
     sister = int(expected[she].argmax())
     says = f"“she” gives {100 * expected[she, sister]:.0f} % of its attention to “{labels[sister]}”."
-    sentence = open_bare(page, app_url).get_by_role("region", name="Sentence")
+    sentence = settled_at(page, app_url).get_by_role("region", name="Sentence")
     arcs = sentence.locator("path")
     before = arcs.evaluate_all("all => all.map((one) => one.getAttribute('d'))")
     word = sentence.get_by_role("button", name=re.compile("^she: sister"))
@@ -182,7 +174,7 @@ def test_pointing_at_a_word_moves_the_arcs_and_a_click_keeps_it(page: Page, app_
 def test_another_text_forgets_the_row_that_was_pointed_at_and_a_guess_is_not_given_away(
     page: Page, app_url: str
 ) -> None:
-    open_bare(page, f"{app_url}/?source=pretrained&step=tokens&q=1&text=one+two+three+four+five")
+    settled_at(page, f"{app_url}/?source=pretrained&step=tokens&q=1&text=one+two+three+four+five")
     page.get_by_role("region", name="Sentence").get_by_role("button", name=re.compile("^five: ")).focus()
     expect(finding(page)).to_contain_text("“five” gives")
     page.get_by_label("Text", exact=True).fill("one \U0001f600")
@@ -193,7 +185,7 @@ def test_another_text_forgets_the_row_that_was_pointed_at_and_a_guess_is_not_giv
     expect(finding(page)).to_have_text(re.compile(rf"^“one” gives {100 * float(weights.max()):.0f} % "))
     unknown = page.locator(".sentence .word.unknown")
     expect(unknown).to_have_attribute("title", "[UNK]: not in the vocabulary")
-    open_bare(page, f"{app_url}/?source=pretrained&step=tokens&q=1&predict=1")
+    settled_at(page, f"{app_url}/?source=pretrained&step=tokens&q=1&predict=1")
     expect(finding(page)).to_have_text("Covered while a row is guessed.")
     expect(page.locator(".sentence .word, .sentence path")).to_have_count(0)
 
@@ -206,7 +198,7 @@ def test_words_of_one_text_look_at_those_of_another(page: Page, app_url: str) ->
     query, key = block.query[0][None], block.key[0][None]
     row = F.scaled_dot_product_attention(query, key, torch.eye(key.shape[1])[None])[0][1]
     link = urlencode({"text": texts[0], "pair": texts[1], "architecture": "both", "block": 3, "part": "tokens", "q": 1})
-    open_bare(page, f"{app_url}/transformer?{link}")
+    settled_at(page, f"{app_url}/transformer?{link}")
     most = int(row.argmax())
     said = f"“dog” gives {100 * float(row[most]):.0f} % of its attention to “{texts[0].split()[most]}”."
     expect(finding(page)).to_have_text(said)
@@ -217,7 +209,7 @@ def test_words_of_one_text_look_at_those_of_another(page: Page, app_url: str) ->
 def test_arcs_cross_neither_words_nor_shares_where_the_sentence_has_several_lines(page: Page, app_url: str) -> None:
     """On a phone "it" stands a line below "bicycle"."""
     page.set_viewport_size(PHONE)
-    open_bare(page, app_url)
+    settled_at(page, app_url)
     crossings = """arcs => {
       const texts = [...arcs[0].getRootNode().querySelectorAll('.word bdi, .share')].filter((t) => t.textContent);
       return arcs.flatMap((arc) => {
@@ -240,7 +232,7 @@ def test_arcs_cross_neither_words_nor_shares_where_the_sentence_has_several_line
 
 def test_added_tokens_are_told_apart_and_can_be_dimmed(page: Page, app_url: str) -> None:
     expected = torchs_weights(3, 1)
-    sentence = open_bare(page, app_url).get_by_role("region", name="Sentence")
+    sentence = settled_at(page, app_url).get_by_role("region", name="Sentence")
     share = 100 * float(expected[IT, [0, -1]].sum())
     expect(sentence).to_contain_text(f"[CLS] and [SEP], which stand for no word, get {share:.0f} %.")
     arcs = sentence.locator("path")
@@ -306,7 +298,7 @@ def test_the_character_gpt_is_chosen_and_writes_on_until_it_is_stopped(page: Pag
     ids = [chargpt.labels.index(character) for character in text]
     draws = list(generate(chargpt.module, ids, 60, Sampling()))
     written = "".join(chargpt.labels[draw.id] for draw in draws)
-    sentence = open_bare(page, app_url).get_by_role("region", name="Sentence")
+    sentence = settled_at(page, app_url).get_by_role("region", name="Sentence")
     models = doors(page).get_by_role("group", name="Models to begin with")
     expect(models.get_by_role("button", name="MiniLM, a BERT", pressed=True)).to_be_visible()
     models.get_by_role("button", name="Character GPT").click()
@@ -357,7 +349,7 @@ def test_what_a_newcomer_reads_goes_away_by_any_change_and_on_a_phone_the_pictur
 ) -> None:
     page.set_viewport_size(PHONE)
     page.emulate_media(color_scheme="dark")
-    open_bare(page, app_url)
+    settled_at(page, app_url)
     expect(doors(page)).to_be_visible()
     place = page.locator(".sentence .words").bounding_box()
     assert place is not None
@@ -368,7 +360,7 @@ def test_what_a_newcomer_reads_goes_away_by_any_change_and_on_a_phone_the_pictur
     expect(page.locator(".st-key-text textarea")).to_be_focused()
     expect(page.locator(".st-key-text textarea")).to_be_in_viewport()
 
-    laptop = open_bare(new_context().new_page(), app_url)
+    laptop = settled_at(new_context().new_page(), app_url)
     box = laptop.get_by_role("button", name="How is 97 % computed?").bounding_box()
     assert box is not None
     assert box["y"] + box["height"] <= 720
@@ -390,7 +382,7 @@ def test_what_a_newcomer_reads_goes_away_by_any_change_and_on_a_phone_the_pictur
 def test_the_picture_is_there_before_the_model_and_then_all_the_rest(new_context: Contexts) -> None:
     page = new_context().new_page()
     with running("tests/browser/apps/slow_model_app.py", env={"PYTHONPATH": str(ROOT)}) as url:
-        open_bare(page, url)
+        settled_at(page, url)
         expect(finding(page)).to_contain_text("97 %")
         expect(doors(page)).to_be_visible()
         page.get_by_role("button", name="head 8").click()

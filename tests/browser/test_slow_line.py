@@ -13,7 +13,7 @@ from tests.browser.apps.explored import Explored
 from tests.browser.board import matrix
 from tests.browser.contexts import TIMEOUT_MS
 from tests.browser.line import Line, held_line
-from tests.browser.settle import LISTEN, in_the_end, settled
+from tests.browser.settle import LISTEN, in_the_end, settled, settled_at
 
 
 def press_before_the_answers(page: Page, url: str, *keys: str) -> None:
@@ -41,8 +41,7 @@ def test_every_key_press_before_the_response_counts(
 @pytest.mark.parametrize("backs", [1, 2])
 def test_back_before_the_responses_ends_where_it_leads(page: Page, app_url: str, backs: int) -> None:
     line = Line(page)
-    page.goto(f"{app_url}/averages?way=matrix")
-    settled(page)
+    settled_at(page, f"{app_url}/averages?way=matrix")
     for way in ("softmax", "data"):
         page.keyboard.press("PageDown")
         page.wait_for_url(f"**way={way}")
@@ -99,8 +98,7 @@ def test_the_picture_stays_until_the_weights_of_another_text_have_come(page: Pag
 
 
 def test_a_walk_that_takes_long_to_compute_says_so_beside_the_one_before(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/?step=scores&text=one+two+three")
-    settled(page)
+    settled_at(page, f"{app_url}/?step=scores&text=one+two+three")
     held: list[Route] = []
     page.route(f"**{ARRAYS}*", lambda route: held.append(route))  # noqa: PLW0108
     area = page.locator(".st-key-text textarea")
@@ -184,8 +182,7 @@ def unwatched_page(browser: Browser) -> Iterator[Page]:
 
 def test_a_page_that_streamlit_has_lost_is_loaded_again_but_not_without_end(unwatched_page: Page, app_url: str) -> None:
     line = Line(unwatched_page)
-    unwatched_page.goto(f"{app_url}/?step=scores&text=one+two+three&head=1")
-    settled(unwatched_page)
+    settled_at(unwatched_page, f"{app_url}/?step=scores&text=one+two+three&head=1")
     with unwatched_page.expect_navigation():
         line.break_the_page()
     settled(unwatched_page)
@@ -203,8 +200,7 @@ def test_a_page_that_streamlit_has_lost_is_loaded_again_but_not_without_end(unwa
 def test_a_page_that_can_keep_nothing_is_not_loaded_again(unwatched_page: Page, app_url: str) -> None:
     unwatched_page.add_init_script(FORBIDDEN)
     line = Line(unwatched_page)
-    unwatched_page.goto(f"{app_url}/?step=scores")
-    settled(unwatched_page)
+    settled_at(unwatched_page, f"{app_url}/?step=scores")
     stays_empty(unwatched_page, line)
 
 

@@ -20,10 +20,7 @@ from tests.toy import run_block
 TEXT = "The animal didn't cross the street because it was too tired."
 LONG = " ".join(f"word{i}" for i in range(64))
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
+pytestmark = pytest.mark.page("one_page")
 
 
 def toy_head(text: str = TEXT, **config: int) -> torch.Tensor:

@@ -17,7 +17,7 @@ from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.board import BOARD, matrix
 from tests.browser.contexts import Contexts
 from tests.browser.line import Line, held_line
-from tests.browser.settle import in_the_end, settled
+from tests.browser.settle import in_the_end, settled, settled_at
 from tests.loaded import built_in_model
 
 AFTER_TWO_FRAMES = """async () => {
@@ -86,8 +86,7 @@ def test_what_one_explores_is_painted_within_two_frames_and_without_the_server(s
 def test_everything_of_a_layer_is_explored_after_the_connection_was_lost(still_page: Page, app_url: str) -> None:
     page = still_page
     line = Line(page)
-    page.goto(f"{app_url}/?source=pretrained&step=scores")
-    settled(page)
+    settled_at(page, f"{app_url}/?source=pretrained&step=scores")
     line.hold()
     page.route(f"**{ARRAYS}**", lambda route: route.abort())
     layer = built_in_model().trace(DEFAULT_TEXT).layer(0)
@@ -124,8 +123,7 @@ TYPED = """(numbers) => {
 
 def test_the_server_hears_of_what_was_chosen_before_anything_else(page: Page, app_url: str) -> None:
     line = Line(page)
-    page.goto(f"{app_url}/?step=tokens")
-    settled(page)
+    settled_at(page, f"{app_url}/?step=tokens")
     asked, entries = len(line.sent), page.evaluate("history.length")
     page.evaluate(TEN_PRESSES)
     step = list(STEPS)[6]
@@ -143,8 +141,7 @@ def test_the_server_hears_of_what_was_chosen_before_anything_else(page: Page, ap
 
 
 def test_the_next_page_knows_what_was_chosen(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/?source=pretrained&step=weights")
-    settled(page)
+    settled_at(page, f"{app_url}/?source=pretrained&step=weights")
     heads = page.get_by_role("navigation").get_by_role("link", name="Heads", exact=True)
     for layer, head, by_keyboard in ((3, 4, False), (5, 2, True)):
         page.get_by_role("combobox", name="Layer").select_option(f"layer {layer}")
@@ -165,8 +162,7 @@ def test_the_next_page_knows_what_was_chosen(page: Page, app_url: str) -> None:
 
 
 def test_a_reload_shows_what_was_chosen(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/?source=pretrained&step=masked")
-    settled(page)
+    settled_at(page, f"{app_url}/?source=pretrained&step=masked")
     page.get_by_role("radio", name="Weights").click()
     page.get_by_role("button", name="head 9", exact=True).click()
     page.wait_for_url(re.compile("head=9"))
@@ -195,8 +191,7 @@ class Forgetful:
 def test_arrays_that_the_server_has_no_more_are_offered_again(page: Page, app_url: str, step: str) -> None:
     line = Line(page)
     forgetful = Forgetful(page)
-    page.goto(f"{app_url}/?source=pretrained&layer=2&step={step}&text=offered+again+{step}")
-    settled(page)
+    settled_at(page, f"{app_url}/?source=pretrained&layer=2&step={step}&text=offered+again+{step}")
     trace = built_in_model().trace(f"offered again {step}")
     layer = trace.layer(2)
     known = {"weights": layer.attentions()[0], "qkv": layer.query[0]}[step].numpy()
@@ -215,8 +210,7 @@ def test_arrays_that_the_server_has_no_more_are_offered_again(page: Page, app_ur
 
 def test_the_servers_reason_is_one_sentence(page: Page, app_url: str) -> None:
     reason = "The text has 5,000 tokens; a document has at most 4,096."
-    page.goto(f"{app_url}/?source=pretrained&step=weights")
-    settled(page)
+    settled_at(page, f"{app_url}/?source=pretrained&step=weights")
     page.route(f"**{ARRAYS}**", lambda route: route.fulfill(status=422, content_type="text/plain", body=reason))
     area = page.locator(".st-key-text textarea")
     area.fill("another text")
@@ -244,8 +238,7 @@ AWAY_UNTIL_A_CLICK = """(path) => {
 
 
 def test_nothing_of_the_text_before_is_shown_while_the_server_is_away(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/?source=pretrained&step=scaled&text=the+text+before")
-    settled(page)
+    settled_at(page, f"{app_url}/?source=pretrained&step=scaled&text=the+text+before")
     page.route(f"**{ARRAYS}**", lambda route: route.abort())
     area = page.locator(".st-key-text textarea")
     area.fill("one new sentence of seven words, here")
@@ -273,8 +266,7 @@ def test_nothing_of_the_text_before_is_shown_while_the_server_is_away(page: Page
 
 
 def test_back_forward_and_a_copied_link_open_the_same_view(page: Page, app_url: str, new_context: Contexts) -> None:
-    page.goto(f"{app_url}/?source=pretrained&step=weights&layer=1")
-    settled(page)
+    settled_at(page, f"{app_url}/?source=pretrained&step=weights&layer=1")
     acts: list[tuple[Callable[[], Any], str]] = [
         (lambda: page.get_by_role("button", name="head 4", exact=True).click(), "head=4"),
         (lambda: InspectorPage(page).click("weights", 3, 2), "q=3&k=2"),

@@ -20,7 +20,7 @@ from attnviz.toy.config import ToyConfig
 from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.board import BOARD, cells, matrix, painted
 from tests.browser.settings import open_settings
-from tests.browser.settle import settled
+from tests.browser.settle import settled, settled_at
 from tests.loaded import built_in_model
 from tests.toy import run_block
 
@@ -28,16 +28,12 @@ PHONE = {"width": 390, "height": 844}
 
 Contexts = Callable[..., BrowserContext]
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
+pytestmark = pytest.mark.page("one_page")
 
 
 def go(page: Page, url: str, **link: str | int) -> Page:
     """Open the page by a link; without one, on the toy with all defaults."""
-    page.goto(f"{url}/?{urlencode(link or {'source': 'toy'})}")
-    return settled(page)
+    return settled_at(page, f"{url}/?{urlencode(link or {'source': 'toy'})}")
 
 
 def type_text(page: Page, text: str) -> None:
@@ -257,8 +253,7 @@ def test_no_formula_is_cut_and_on_a_phone_the_page_scrolls_as_a_whole_and_a_char
 
 def test_each_change_of_page_is_one_step_of_the_back_button(new_context: Contexts, app_url: str) -> None:
     page = new_context().new_page()  # the browser counts 50 entries at most
-    page.goto(f"{app_url}/averages?text=one+two&seed=5&way=data")
-    settled(page)
+    settled_at(page, f"{app_url}/averages?text=one+two&seed=5&way=data")
     before = page.evaluate("history.length")
     for number, name in enumerate(("Heads", "Tokens", "Step by step"), 1):
         page.get_by_role("navigation").get_by_role("link", name=name).click()
@@ -271,8 +266,7 @@ def test_each_change_of_page_is_one_step_of_the_back_button(new_context: Context
         assert page.url == f"{app_url}{there}"
         expect(page.locator(".st-key-text textarea")).to_have_value("one two")
     # Back to a bare address: what was changed on that page comes back with its entry, and goes with the one before.
-    page.goto(f"{app_url}/averages")
-    settled(page)
+    settled_at(page, f"{app_url}/averages")
     page.get_by_role("radio", name="A softmax").click()
     page.wait_for_url(re.compile("way=softmax"))
     changed = page.url

@@ -9,19 +9,15 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.contexts import Contexts
 from tests.browser.settings import open_settings
-from tests.browser.settle import settled, still
+from tests.browser.settle import settled, settled_at, still
 
 KINDS = ("char", "word", "bert")
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
+pytestmark = pytest.mark.page("one_page")
 
 
 def open_tokens(page: Page, app_url: str, **query: str) -> Page:
-    page.goto(f"{app_url}/tokens?" + "&".join(f"{name}={quote(value)}" for name, value in query.items()))
-    return settled(page)
+    return settled_at(page, f"{app_url}/tokens?" + "&".join(f"{name}={quote(value)}" for name, value in query.items()))
 
 
 def chips(page: Page, kind: str) -> Locator:
@@ -62,11 +58,6 @@ def test_a_typed_text_is_a_link_for_a_fresh_browser(page: Page, app_url: str, ne
     for kind in KINDS:
         assert pieces(other, kind) == pieces(page, kind)
     assert "⏎" in pieces(other, "char")
-
-
-def settled_at(page: Page, url: str) -> Page:
-    page.goto(url)
-    return settled(page)
 
 
 MARKUP = "<script>window.owned=1</script> <img src=x onerror=window.owned=1> </style></span>\"'&amp;"

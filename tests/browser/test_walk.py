@@ -25,10 +25,7 @@ Contexts = Callable[..., BrowserContext]
 TEXT = "The animal didn't cross the street because it was too tired."
 LAYERS = 3
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
+pytestmark = pytest.mark.page("one_page")
 
 
 @pytest.fixture(scope="module")
