@@ -134,6 +134,15 @@ def messages(at: AppTest) -> str:
     return " ".join(box for kind in ("warning", "error", "info") for box in boxes(at, kind))
 
 
+def captions(at: AppTest) -> str:
+    return " ".join(one.value for one in at.caption)
+
+
+def html(at: AppTest, part: str = "") -> str:
+    """Return the page's blocks of HTML in which this part stands."""
+    return " ".join(one.proto.body for one in at.get("html") if part in one.proto.body)
+
+
 def sent(at: AppTest, component: str) -> list[bytes]:
     """Return what each browser component of this name is sent."""
     shown = [one.proto for one in at.get("bidi_component")]

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.lessons import gallery, text_examples
-from tests.app.pages import go_to_page, messages, open_page, payload
+from tests.app.pages import go_to_page, html, messages, open_page, payload
 from tests.loaded import built_in_model
 
 BICYCLE = "My sister bought a bicycle because she wanted to ride it to work."
@@ -40,8 +40,7 @@ def surprise(at: AppTest) -> str:
 
 
 def reason(at: AppTest) -> str:
-    said = [html.proto.body for html in at.get("html") if 'class="said"' in html.proto.body]
-    return re.sub(r"<[^>]+>", "", "".join(said))
+    return re.sub(r"<[^>]+>", "", html(at, 'class="said"'))
 
 
 def examples(at: AppTest) -> list[str]:

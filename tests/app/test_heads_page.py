@@ -134,15 +134,6 @@ def test_nonsense_in_a_link_gives_defaults_and_a_note(link: dict[str, str], note
     assert shown == view(open_link(text=DEFAULT_TEXT))
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\n\t"])
-def test_empty_text_gives_a_hint(text: str) -> None:
-    at = open_link()
-    at.text_area(key="text").set_value(text).run()
-    assert not at.exception
-    assert "Type a sentence" in messages(at)
-    assert not sent(at, "explorer")
-
-
 HOSTILE = ["<img src=x onerror=alert(1)> &amp; <b>", "مرحبا بالعالم", "👩\u200d👩\u200d👧 e\u0301", "\0\x1b", "a" * 300,
            "x", "[CLS] [SEP]", "."]  # fmt: skip
 

@@ -1,4 +1,5 @@
-"""The bar with the app's name, its places and the chapters of the open one; what a view keeps from one to another."""
+"""The bar with the app's name, its places and the chapters of the open one; what a view keeps from one to another, and
+what the pages show of an empty text."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ from streamlit.runtime.scriptrunner import ScriptRunContext
 from streamlit.testing.v1 import AppTest
 
 from attnviz.links.pages import PAGES, PLACES, Chapter, Page, chapters
-from tests.app.pages import blocks, go_to_page, in_places, open_page
+from tests.app.pages import blocks, go_to_page, in_places, messages, open_page, sent
 
 CHAPTERS = [chapter for place in PLACES for chapter in chapters(place)]
 
@@ -83,3 +84,14 @@ def test_the_open_place_leads_to_its_first_chapter_and_the_open_chapter_changes_
     at = open_page("heads", layer="2", q="3")
     at.button(key="chapter_").click().run()
     assert at.query_params == {"layer": "2", "q": "3"}
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t"])
+@pytest.mark.parametrize(("page", "picture"), [("", "walk"), ("heads", "explorer"), ("compare", "compare")])
+def test_an_empty_text_gives_a_hint_in_place_of_a_picture(page: str, picture: str, text: str) -> None:
+    at = open_page(page)
+    assert sent(at, picture)
+    at.text_area(key="text").set_value(text).run()
+    assert not at.exception
+    assert "Type a sentence" in messages(at)
+    assert not sent(at, picture)

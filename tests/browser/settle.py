@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from time import monotonic
 from typing import TypeVar
@@ -177,6 +178,12 @@ def settled(page: Page, *, timeout_s: float = TIMEOUT_S) -> Page:
 def settled_at(page: Page, url: str) -> Page:
     """Open an address, and wait as `settled` does; return the page."""
     page.goto(url)
+    return settled(page)
+
+
+def settled_once_at(page: Page, url: str | re.Pattern[str] | Callable[[str], bool]) -> Page:
+    """Wait until the page is at an address like this, and then as `settled` does; return the page."""
+    page.wait_for_url(url)
     return settled(page)
 
 

@@ -14,7 +14,7 @@ from tests.browser.board import matrix
 from tests.browser.line import Line
 from tests.browser.modules import Run, imported
 from tests.browser.settings import surprise
-from tests.browser.settle import settled, settled_at
+from tests.browser.settle import settled, settled_at, settled_once_at
 
 LINK: dict[str, Any] = {
     "keys": ["text", "step", "q", "mask", "stretch"],
@@ -204,8 +204,7 @@ def test_a_text_is_sent_with_what_was_chosen(page: Page, app_url: str, by_keyboa
         field.press("Control+Enter")
     else:
         page.locator(".chosen-settings").click()
-    page.wait_for_url(re.compile("text="))
-    settled(page)
+    settled_once_at(page, re.compile("text="))
     assert page.url.endswith("/?text=one+two+three+four+five+six+seven+eight&source=pretrained&step=masked&head=4")
     assert line.updates() == [{"step": "masked", "head": 4}]
     assert len(line.sent) == asked + 1, "one message, so one run of a part of the page"
@@ -227,8 +226,7 @@ def test_what_the_page_says_of_a_text_ends_with_it(page: Page, app_url: str) -> 
         text = " ".join(["another"] * (number + 2))
         field.fill(text)
         field.press("Control+Enter")
-        page.wait_for_url(re.compile(f"text={text.replace(' ', '.')}&"))
-        settled(page)
+        settled_once_at(page, re.compile(f"text={text.replace(' ', '.')}&"))
         expect(say).to_have_count(0)
         expect(field).to_have_value(text)
         assert matrix(page, "scores").shape == (number + 4, number + 4)

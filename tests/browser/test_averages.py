@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 from torch.nn import functional as F
 
 from attnviz.document import document_of_layer, write
@@ -20,12 +20,12 @@ from attnviz.toy.block import walk_to_attention
 from attnviz.toy.config import ToyConfig
 from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.board import matrix
+from tests.browser.contexts import Contexts
 from tests.browser.modules import Run
-from tests.browser.settle import frames, settled, settled_at
+from tests.browser.settle import frames, settled, settled_at, settled_once_at
 from tests.browser.test_motion import STILLS
 from tests.toy import run_block
 
-Contexts = Callable[..., BrowserContext]
 TEXT = "The cat sat on the mat and slept"
 N = 8
 WAYS = ("loop", "matrix", "softmax", "data")
@@ -97,12 +97,10 @@ def test_a_step_asks_the_server_nothing_and_the_address_follows(opened: Opened, 
     # The script that writes rows in words comes when the browser is idle: before this, or now.
     assert [url for url in sent if not url.endswith("/rows.js")] == []
     page.go_back()
-    page.wait_for_url(re.compile("way=softmax"))
-    settled(page)
+    settled_once_at(page, re.compile("way=softmax"))
     assert matrix(page, "softmax_weights").shape == (N, N)
     page.go_back()
-    page.wait_for_url(lambda url: "way" not in url)
-    settled(page)
+    settled_once_at(page, lambda url: "way" not in url)
     assert matrix(page, "by_loop").shape == (N, 16)
 
 
@@ -173,8 +171,7 @@ def test_the_largest_difference_is_named_and_lit_where_it_is(opened: Opened, pag
     for way, name in (("matrix", "A matrix"), ("data", "Scores from the data")):
         page.keyboard.press("Escape")  # without a pin, the notice speaks of all rows
         page.get_by_role("radio", name=name).click()
-        page.wait_for_url(re.compile(f"way={way}"))
-        settled(page)
+        settled_once_at(page, re.compile(f"way={way}"))
         found = walk.steps.head_outputs if way == "data" else walk.averages[f"by_{way}"]
         gaps = (found.double() - walk.averages["by_loop"].double()).abs()
         row, feature = divmod(int(gaps.argmax()), 16)

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import numpy as np
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from attnviz.compare.matrices import encode
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.browser.apps.inspector_page import marks_on
+from tests.browser.contexts import Contexts
 from tests.browser.evaluate import evaluate
 from tests.browser.settings import open_settings
 from tests.browser.settle import frames, settled
 from tests.loaded import built_in_model
 from tests.toy import run_block
-
-Contexts = Callable[..., BrowserContext]
 
 POINT = """(board, [panel, i, j]) => {
   const at = board.attnviz.panels().find(({ name }) => name === panel);

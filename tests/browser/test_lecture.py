@@ -9,17 +9,16 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
 from attnviz.links.link import DEFAULT_TEXT
 from tests.browser.axe import serious
 from tests.browser.board import BOARD, matrix
+from tests.browser.contexts import Contexts
 from tests.browser.modules import imported
 from tests.browser.settings import open_settings
 from tests.browser.settle import frames, in_the_end, settled, settled_at
 from tests.loaded import built_in_model
-
-Contexts = Callable[..., BrowserContext]
 
 LEAST = 18
 RUN = b"\x5a"

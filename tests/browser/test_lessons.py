@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
 from attnviz.lessons import OWN, PATHS, Lesson, Scene, read_lesson, shipped
 from attnviz.lessons.lesson import write_lesson
 from tests.browser.apps.inspector_page import PICTURE, POINT
 from tests.browser.board import painted
-from tests.browser.settle import settled, settled_at, still
+from tests.browser.contexts import Contexts
+from tests.browser.settle import settled, settled_at, settled_once_at, still
 
-Contexts = Callable[..., BrowserContext]
 HOSTILE = "<img src=x onerror=window.hacked=1> **b** [l](http://e.example)"
 
 
@@ -129,8 +128,7 @@ def test_ones_own_lesson_is_built_downloaded_and_opened(page: Page, app_url: str
     page.locator(".st-key-scene_on button").click()
     expect(page.locator(".lesson-says")).to_contain_text("The answer.")
     page.locator(".st-key-scene_on a").click()
-    page.wait_for_url(re.compile("/tokens.*lesson=own&scene=2"))
-    settled(page)
+    settled_once_at(page, re.compile("/tokens.*lesson=own&scene=2"))
     expect(page.locator(".lesson-says b")).to_have_text(HOSTILE)
     here = page.url
     with page.expect_navigation():  # to the dark, for which the page is loaded again

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 import torch
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from attnviz.document import document_of_layer, write
 from attnviz.lessons import PATHS, shipped
@@ -15,11 +15,11 @@ from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
 from tests.browser.apps.inspector_page import PICTURE, POINT, marks_on
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
-from tests.browser.settle import frames, in_the_end, settled, settled_at
+from tests.browser.contexts import Contexts
+from tests.browser.settle import frames, in_the_end, settled, settled_at, settled_once_at
 from tests.loaded import built_in_model
 from tests.toy import run_block
 
-Contexts = Callable[..., BrowserContext]
 TEXT = "My sister bought a bicycle because she wanted to ride it to work."
 PIECES = ("the", "<b>cat</b>", "saw", "the", "[dog](row=1)", "run")
 BOXES = """([panel, shape]) => {
@@ -248,8 +248,7 @@ def test_a_lessons_sentence_lights_the_walk_and_the_walk_the_sentence(page: Page
     said(page, "“run”").click()
     assert ("weights", "column") in marks_on(page, "pinned")
     expect(said(page, "“run”")).to_have_attribute("aria-pressed", "true")
-    page.wait_for_url("**k=5**")
-    settled(page)
+    settled_once_at(page, "**k=5**")
     page.mouse.move(*page.evaluate(POINT, [PICTURE, "weights", 1, 4]))
     expect(said(page, "0.63")).to_have_attribute("data-lit", "pointer")
     expect(said(page, "“dog”")).to_have_attribute("data-lit", "pointer")

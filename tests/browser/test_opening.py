@@ -25,7 +25,7 @@ from tests.browser.board import matrix
 from tests.browser.contexts import Contexts
 from tests.browser.server import ROOT, running
 from tests.browser.settings import open_settings
-from tests.browser.settle import settled, settled_at
+from tests.browser.settle import settled, settled_at, settled_once_at
 from tests.loaded import built_in_model
 from tests.unit.bert.test_blank import saved
 
@@ -91,8 +91,7 @@ def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(app_url: s
 
     for step in ("step=qkv", "step=tokens", ""):
         page.go_back()
-        page.wait_for_url(f"{app_url}/**{step}**")
-        settled(page)
+        settled_once_at(page, f"{app_url}/**{step}**")
     assert page.url.rstrip("/") == app_url
     expect(doors(page)).to_be_visible()
     expect(finding(page)).to_contain_text("97 %")
@@ -101,8 +100,7 @@ def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(app_url: s
     expect(page.locator(".st-key-text textarea")).to_be_focused()
     page.keyboard.type("one two three")  # in place of the sentence, which is selected
     page.keyboard.press("Enter")
-    page.wait_for_url("**text=one+two+three**")
-    settled(page)
+    settled_once_at(page, "**text=one+two+three**")
     expect(doors(page)).to_be_hidden()
     assert query(page)["source"] == "pretrained"
     words = page.get_by_role("region", name="Sentence").get_by_role("button", name=re.compile("^(one|two|three): "))
@@ -111,8 +109,7 @@ def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(app_url: s
     ask_for_help(page)
     expect(doors(page)).to_be_visible()
     doors(page).get_by_role("link", name="Start a lesson").click()
-    page.wait_for_url("**/lessons*")
-    settled(page)
+    settled_once_at(page, "**/lessons*")
     expect(page.get_by_role("link", name="What attention computes")).to_be_visible()
     page.go_back()
     page.wait_for_url("**text=one+two+three**")
@@ -132,8 +129,7 @@ def test_the_finding_unfolds_into_its_row_and_then_into_the_whole_matrix(page: P
     assert [row[0] for row in rows[6:]] == ["10 others", "sum"]
     assert rows[-1][-1] == "1.0000"
     sentence.get_by_role("button", name="The whole matrix").click()
-    page.wait_for_url("**step=weights**")
-    settled(page)
+    settled_once_at(page, "**step=weights**")
     np.testing.assert_allclose(matrix(page, "weights"), expected, atol=1e-5)
     panel = page.get_by_role("region", name="Arithmetic of one cell")
     expect(panel).to_contain_text(re.compile(rf"key 5 .bicycle.\s*{expected[IT, BICYCLE]:.4f}"))
@@ -179,8 +175,7 @@ def test_another_text_forgets_the_row_that_was_pointed_at_and_a_guess_is_not_giv
     expect(finding(page)).to_contain_text("“five” gives")
     page.get_by_label("Text", exact=True).fill("one \U0001f600")
     page.keyboard.press("Control+Enter")
-    page.wait_for_url("**text=one+%F0**")
-    settled(page)
+    settled_once_at(page, "**text=one+%F0**")
     weights = built_in_model().trace("one \U0001f600").attentions(0)[0][1]
     expect(finding(page)).to_have_text(re.compile(rf"^“one” gives {100 * float(weights.max()):.0f} % "))
     unknown = page.locator(".sentence .word.unknown")
@@ -282,8 +277,7 @@ def test_the_pinned_word_is_hidden_from_a_model_with_a_head_which_guesses_it(
     end = page.locator(".end")
     expect(end).to_contain_text(f"The model’s guesses for [MASK]:{of.labels[0]}")
     end.get_by_role("link", name="How the whole model gets there").click()
-    page.wait_for_url("**/transformer?**part=probabilities**")
-    settled(page)
+    settled_once_at(page, "**/transformer?**part=probabilities**")
     assert query(page)["text"] == text.replace("sat", "[MASK]")
     assert query(page)["q"] == "3"
     np.testing.assert_allclose(matrix(page, "probabilities")[3, 0], of.shares[0], rtol=1e-3)
@@ -374,8 +368,7 @@ def test_what_a_newcomer_reads_goes_away_by_any_change_and_on_a_phone_the_pictur
     laptop.wait_for_function("() => location.search === ''")  # it is the same view again
     expect(doors(laptop)).to_be_hidden()
     open_settings(laptop).get_by_role("radio", name="Toy").click()
-    laptop.wait_for_url(lambda url: "text=My+sister" in url and "source" not in url)
-    settled(laptop)
+    settled_once_at(laptop, lambda url: "text=My+sister" in url and "source" not in url)
     expect(laptop.get_by_text("have learned nothing").first).to_be_visible()
 
 

@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.browser.apps.inspector_page import InspectorPage
-from tests.browser.settle import in_the_end, settled, settled_at
+from tests.browser.settle import in_the_end, settled, settled_at, settled_once_at
 from tests.toy import run_block
 
 Window = Callable[[int, int], Page]
@@ -175,8 +175,7 @@ def test_a_sentence_is_typed_above_the_picture_and_applied(app_url: str, touch: 
     page.keyboard.press("Shift+Enter")
     page.keyboard.type("two")
     apply.tap()
-    page.wait_for_url("**text=one%0Atwo**")
-    settled(page)
+    settled_once_at(page, "**text=one%0Atwo**")
     expect(field).not_to_be_focused()  # so the keyboard of a phone goes away
     words = page.get_by_role("region", name="Sentence").get_by_role("button", name=re.compile("^(one|two): "))
     expect(words).to_have_count(2)

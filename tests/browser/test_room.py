@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import expect
 
+from tests.browser.contexts import Contexts
 from tests.browser.settle import settled_at
-
-Contexts = Callable[..., BrowserContext]
 
 
 def box(locator: Any) -> dict[str, float]:

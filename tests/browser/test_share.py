@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import xml.etree.ElementTree as ET
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
@@ -19,7 +18,7 @@ import streamlit
 import torch
 import yaml
 from PIL import Image
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 from pptx import Presentation
 from pypdf import PdfReader
 from torch.nn import functional as F
@@ -28,10 +27,10 @@ from attnviz.steps import STEPS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.browser.board import matrix
+from tests.browser.contexts import Contexts
 from tests.browser.settle import settled, settled_at
 from tests.toy import run_block
 
-Contexts = Callable[..., BrowserContext]
 SVG = "{http://www.w3.org/2000/svg}"
 TEXT = "=1+1 <b>é</b> 🙂 four"
 LINK = "?text=%3D1%2B1+%3Cb%3E%C3%A9%3C%2Fb%3E+%F0%9F%99%82+four&step=weights&q=1&k=2&mask=causal"

@@ -13,7 +13,7 @@ from tests.browser.apps.explored import Explored
 from tests.browser.board import matrix
 from tests.browser.contexts import TIMEOUT_MS
 from tests.browser.line import Line, held_line
-from tests.browser.settle import LISTEN, in_the_end, settled, settled_at
+from tests.browser.settle import LISTEN, in_the_end, settled, settled_at, settled_once_at
 
 
 def press_before_the_answers(page: Page, url: str, *keys: str) -> None:
@@ -44,8 +44,7 @@ def test_back_before_the_responses_ends_where_it_leads(page: Page, app_url: str,
     settled_at(page, f"{app_url}/averages?way=matrix")
     for way in ("softmax", "data"):
         page.keyboard.press("PageDown")
-        page.wait_for_url(f"**way={way}")
-        settled(page)
+        settled_once_at(page, f"**way={way}")
     line.hold()
     ways = ("softmax", "matrix")[:backs]
     for runs, way in enumerate(ways, 1):
@@ -156,8 +155,7 @@ def test_settings_that_close_before_the_response_to_back_bring_nothing_into_its_
     shown = settled(page).locator(".st-key-pane_A button").first.locator("p").inner_text()
     page.locator(f".st-key-{setting} input").click()
     page.get_by_role("option", name=option).first.click()
-    page.wait_for_url(lambda url: urlsplit(url).query != link)
-    settled(page)
+    settled_once_at(page, lambda url: urlsplit(url).query != link)
     line.hold()
     page.go_back()
     line.wait(1)

@@ -17,7 +17,7 @@ from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.board import BOARD, matrix
 from tests.browser.contexts import Contexts
 from tests.browser.line import Line, held_line
-from tests.browser.settle import in_the_end, settled, settled_at
+from tests.browser.settle import in_the_end, settled, settled_at, settled_once_at
 from tests.loaded import built_in_model
 
 AFTER_TWO_FRAMES = """async () => {
@@ -75,8 +75,7 @@ def test_what_one_explores_is_painted_within_two_frames_and_without_the_server(s
     assert do(stage, CHART) == [False, True]
     assert do(chart, CHART) == [True, False]
     line.release()
-    page.wait_for_url(re.compile("drawing=chart"))
-    settled(page)
+    settled_once_at(page, re.compile("drawing=chart"))
     assert line.updates() == []
     page.locator(".chosen-settings").click()
     settled(page)
@@ -129,8 +128,7 @@ def test_the_server_hears_of_what_was_chosen_before_anything_else(page: Page, ap
     step = list(STEPS)[6]
     page.wait_for_url(re.compile(f"step={step}$"))
     page.evaluate(TYPED, list(range(10)))
-    page.wait_for_url(re.compile(f"step={step}&q=9$"))
-    settled(page)
+    settled_once_at(page, re.compile(f"step={step}&q=9$"))
     assert len(line.sent) == asked, "the address tells all"
     assert page.evaluate("history.length") <= entries + 2, "a burst is one entry"
     page.locator(".chosen-settings").click()
@@ -152,12 +150,10 @@ def test_the_next_page_knows_what_was_chosen(page: Page, app_url: str) -> None:
             page.keyboard.press("Enter")
         else:
             heads.click()
-        page.wait_for_url("**/heads?*")
-        settled(page)
+        settled_once_at(page, "**/heads?*")
         assert f"layer={layer}&head={head}" in page.url
         page.go_back()
-        page.wait_for_url(re.compile(rf"/\?source=pretrained.*layer={layer}"))
-        settled(page)
+        settled_once_at(page, re.compile(rf"/\?source=pretrained.*layer={layer}"))
         np.testing.assert_allclose(matrix(page, "weights"), attentions(layer)[head], rtol=0, atol=1e-6)
 
 
@@ -200,8 +196,7 @@ def test_arrays_that_the_server_has_no_more_are_offered_again(page: Page, app_ur
     parts = [url for url in forgetful.refused if "~" in url]
     assert bool(parts) == (step == "qkv"), "the projections are fetched apart"
     page.get_by_role("combobox", name="Layer").select_option("layer 5")
-    page.wait_for_url(re.compile("layer=5"))
-    settled(page)
+    settled_once_at(page, re.compile("layer=5"))
     if step == "weights":
         np.testing.assert_allclose(matrix(page, "weights"), trace.attentions(5)[0].numpy(), rtol=0, atol=1e-6)
     expect(page.locator(".walk .note")).to_have_text("")

@@ -9,7 +9,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.contexts import Contexts
 from tests.browser.settings import open_settings
-from tests.browser.settle import settled, settled_at, still
+from tests.browser.settle import settled, settled_at, settled_once_at, still
 
 KINDS = ("char", "word", "bert")
 
@@ -32,8 +32,7 @@ def type_text(page: Page, text: str) -> None:
     before = page.url
     page.locator(".st-key-text textarea").fill(text)
     page.keyboard.press("Control+Enter")
-    page.wait_for_url(lambda url: url != before)
-    settled(page)
+    settled_once_at(page, lambda url: url != before)
 
 
 def test_pieces_stand_over_their_ids(page: Page, app_url: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image, ImageSequence
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 from torch.nn import functional as F
 
 from attnviz.document import document_of_layer, write
@@ -27,13 +27,13 @@ from attnviz.trace.head_norm import HeadNorm
 from attnviz.trace.walk import Walk
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
 from tests.browser.axe import serious
+from tests.browser.contexts import Contexts
 from tests.browser.modules import BYTES, CORE, Run
 from tests.browser.settle import frames, in_the_end, settled, settled_at
 from tests.browser.web_pages import exported, opened
 from tests.loaded import built_in_model
 from tests.toy import run_block
 
-Contexts = Callable[..., BrowserContext]
 LAYER, HEAD, Q, K = 3, 1, 11, 5
 STEPS = ["tokens", "embeddings", "qkv", "scores", "scaled", "masked", "weights", "head_outputs", "concat", "output"]
 
