@@ -4,6 +4,7 @@
 import { Board } from "../board/board.ts";
 import { cellPixels, canvasOf } from "../board/image.ts";
 import { element } from "../core/dom.ts";
+import { NOTHING } from "../core/pin.ts";
 import { template, write } from "../core/template.ts";
 import { Lines } from "../lines/lines.ts";
 import type { Child } from "../core/template.ts";
@@ -185,8 +186,6 @@ export class Pictures {
     this.element.remove();
   }
 }
-
-const NOTHING: Pair = { q: null, k: null };
 
 /** A head as a matrix of the board. */
 function panelOf({ name, colour, at }: ShownHead, { rows, cols, high }: CellCount & { high: number }): Panel {

@@ -1,8 +1,7 @@
 // What a model does at each snapshot, as it comes from the server: some snapshots a request, the shown one first.
 
 import { fetchArrays } from "../core/arrays.ts";
-import { failureText, Files } from "../core/files.ts";
-import { sentence } from "../core/latest.ts";
+import { Files } from "../core/files.ts";
 import type { Source } from "../core/arrays.ts";
 
 const EACH = 16; // snapshots a request at most
@@ -48,8 +47,7 @@ export class Moments {
 
   /** What is said of snapshots that have not come; "" if they may be on their way. */
   get failed() {
-    const { failure } = this.files;
-    return failure ? sentence(failureText(failure)) : "";
+    return this.files.said;
   }
 
   ask() {
