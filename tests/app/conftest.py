@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import app_test, local_script_runner
 from streamlit.testing.v1.local_script_runner import LocalScriptRunner, require_widgets_deltas
-
-if TYPE_CHECKING:
-    from attnviz.pretrained.built_in import BuiltInModel
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -70,13 +67,6 @@ def shared_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
             yield from pool_in_steps(model, texts, *limits)
 
     monkeypatch.setattr(training, "pool_in_steps", steps)
-
-
-@pytest.fixture(scope="session")
-def minilm() -> BuiltInModel:
-    from tests.loaded import built_in_model
-
-    return built_in_model()
 
 
 @pytest.fixture(scope="module")

@@ -41,15 +41,10 @@ def open_page(name: str = "", opened: Mapping[str, object] | None = None, /, **q
     a visitor finds them. `SETTINGS_OPEN` are the popovers with settings.
     """
     at = AppTest.from_file(str(APP), default_timeout=120)
-    for key, value in (opened or {}).items():
-        at.session_state[key] = value
     if name:
         return go_to_page(at, name, query, opened)
-    for key, value in query.items():
-        at.query_params[key] = value
-    at.run()
-    assert not at.exception
-    return at
+    at.query_params.update(query)
+    return open_parts(at, **(opened or {}))
 
 
 def go_to_page(at: AppTest, name: str, query: Mapping[str, str], opened: Mapping[str, object] | None = None) -> AppTest:
@@ -57,10 +52,14 @@ def go_to_page(at: AppTest, name: str, query: Mapping[str, str], opened: Mapping
     for key in list(at.query_params):  # what the page before has put there
         del at.query_params[key]
     at.switch_page(f"../../pages/{name}.py")
-    for key, value in (opened or {}).items():
+    at.query_params.update(query)
+    return open_parts(at, **(opened or {}))
+
+
+def open_parts(at: AppTest, **values: object) -> AppTest:
+    """Open tabs, expanders and popovers by their keys, and run the page."""
+    for key, value in values.items():
         at.session_state[key] = value
-    for key, value in query.items():
-        at.query_params[key] = value
     at.run()
     assert not at.exception
     return at
@@ -88,9 +87,7 @@ def blocks(block: Any) -> Iterator[Any]:
 def lines_of_torch(at: AppTest) -> str:
     """Open "In torch" of a part of BERT, and return its lines, which are not sent before."""
     assert not at.code
-    at.session_state["in_torch"] = True
-    at.run()
-    assert not at.exception
+    open_parts(at, in_torch=True)
     (code,) = at.code
     return code.value
 

@@ -21,7 +21,7 @@ from attnviz.pretrained import load
 from attnviz.tokens import NoTokensError
 from attnviz.ui.heads import table as heads_table
 from tests.app.heads import every_weight, shared, weights
-from tests.app.pages import messages, open_page, page_links, payload, send_update, sent
+from tests.app.pages import messages, open_page, open_parts, page_links, payload, send_update, sent
 from tests.loaded import built_in_model
 from tests.unit.families import save
 
@@ -182,11 +182,9 @@ def test_a_text_of_which_the_tokenizer_makes_nothing(monkeypatch: pytest.MonkeyP
 def test_the_caution_stands_beside_the_picture_and_the_rest_below() -> None:
     at = open_link()
     assert "A weight says where a head looks, not why" in " ".join(caption.value for caption in at.caption)
-    at.session_state["more"] = "care"
-    at.run()
+    open_parts(at, more="care")
     assert "Jain and Wallace 2019" in " ".join(text.value for text in at.markdown)
-    at.session_state["more"] = "measures"
-    at.run()
+    open_parts(at, more="measures")
     shown = " ".join(text.value for text in at.markdown)
     assert r"| to \[SEP\] | $\sum_{j \in S} \alpha_{ij}$ |" in shown
     assert "| 4.000 bits |" in shown  # 16 tokens
@@ -242,8 +240,7 @@ def test_the_way_to_step_by_step_and_back_keeps_head_and_settings() -> None:
                      "chosen": "3.5_1.1", "threshold": "0.2"}  # fmt: skip
     assert "Layer 3 · head 5" in link.label
     at.switch_page("../../pages/step_by_step.py")
-    for name, value in query.items():
-        at.query_params[name] = value
+    at.query_params.update(query)
     at.run()
     assert not at.exception
     assert (at.query_params["layer"], at.query_params["head"], at.query_params["step"]) == ("3", "5", "weights")

@@ -15,7 +15,7 @@ from streamlit.testing.v1 import AppTest
 from attnviz.links.link import DEFAULT_TEXT, KEYS
 from attnviz.links.pages import OPENING, PAGES
 from attnviz.ui import state
-from tests.app.pages import choose, go_to_page, messages, open_page, payload
+from tests.app.pages import choose, go_to_page, messages, open_page, open_parts, payload
 from tests.app.walking import panels, values, walk
 
 
@@ -259,8 +259,7 @@ def test_a_pin_follows_its_word_to_another_source() -> None:
 def test_a_pin_that_the_app_sets_for_the_new_tokens_stays() -> None:
     """Surprise me opens BERT in place of the toy, and pins the row 11, which was another word of the toy's text."""
     at = open_page(text=OPENING["text"], source="toy", q="11")
-    at.session_state["examples"] = True
-    at.run()
+    open_parts(at, examples=True)
     at.button(key="surprise").click().run()
     labels = walk(at)[1].header.query.labels
     assert [labels[values(at)[name]] for name in ("q", "k")] == ["it", "bicycle"]

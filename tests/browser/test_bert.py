@@ -17,7 +17,7 @@ from attnviz.bert.table import table_of
 from attnviz.pretrained.described import find_folder
 from tests.app.test_bert_blank import theirs
 from tests.browser.board import cells, middle_of_cell
-from tests.browser.settings import open_settings
+from tests.browser.settings import open_settings, type_text
 from tests.browser.settle import settled, settled_at
 from tests.loaded import built_in_model
 from tests.unit.bert.test_blank import saved
@@ -201,8 +201,7 @@ def test_a_blank_is_typed_and_filled(page: Page, app_url: str, tmp_path: Path) -
     page.goto(f"{app_url}/bert?bert_part=blank&model={folder}")
     expect(page.locator(".filled mark")).to_have_count(1)
     settled(page)
-    page.locator(".st-key-text textarea").fill("The cat [MASK] on the mat.")
-    page.keyboard.press("Control+Enter")
+    type_text(page, "The cat [MASK] on the mat.")
     expect(page.get_by_text("[MASK], position 3")).to_be_visible()
     settled(page)
     (best,) = theirs(str(folder), "The cat [MASK] on the mat.").topk(5).values

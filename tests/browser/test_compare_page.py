@@ -16,7 +16,7 @@ from attnviz.toy.config import ToyConfig
 from tests.browser.apps.inspector_page import marks_on
 from tests.browser.contexts import Contexts
 from tests.browser.evaluate import evaluate
-from tests.browser.settings import open_settings
+from tests.browser.settings import open_settings, type_text
 from tests.browser.settle import frames, settled
 from tests.loaded import built_in_model
 from tests.toy import run_block
@@ -226,9 +226,7 @@ def test_what_a_pane_shows_is_chosen_by_its_button_with_the_keyboard_alone(compa
 def test_typing_another_text_for_b(compare: Compare, app_url: str) -> None:
     compare.go(app_url, seed=1)
     compare.open("B")
-    area = compare.page.locator(".st-key-b_text textarea")
-    area.fill("The animal didn't cross the street because it was far too tired.")
-    area.press("Control+Enter")
+    type_text(compare.page, "The animal didn't cross the street because it was far too tired.", "b_text")
     compare.page.wait_for_url(re.compile("far"))
     compare.settle()
     assert compare.matrix("a").shape == (12, 12)

@@ -20,6 +20,7 @@ from attnviz.serving.arrays import PATH as ARRAYS
 from tests.browser.apps.explored import Explored
 from tests.browser.board import dark_share, matrix
 from tests.browser.contexts import Contexts
+from tests.browser.settings import type_text
 from tests.browser.settle import settled, settled_once_at
 
 TEXT = "The animal didn't cross the street because it was too tired."
@@ -69,11 +70,9 @@ def link_of(page: Page) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
 
 
-def type_text(explored: Explored, text: str) -> None:
+def typed(explored: Explored, text: str) -> None:
     before = explored.section.get_attribute("data-painted")
-    area = explored.page.locator(".st-key-text textarea")
-    area.fill(text)
-    area.press("Control+Enter")
+    type_text(explored.page, text)
     expect(explored.section).not_to_have_attribute("data-painted", before or "")
     settled(explored.page)
 
@@ -124,7 +123,7 @@ def test_weights_come_once_by_a_request_that_the_browser_may_keep(page: Page, ap
 
 def test_another_text_is_another_picture(see: Callable[..., Explored]) -> None:
     explored = see(layer=1, head=8)
-    type_text(explored, "one two three")
+    typed(explored, "one two three")
     expect(explored.section).to_have_attribute("data-rows", "5")
     exact = weights(1, 8, "one two three")
     assert explored.value_at(2, 3) == pytest.approx(float(exact[2, 3]), abs=NEAR)
@@ -241,7 +240,7 @@ def test_any_text_is_shown_as_text(see: Callable[..., Explored]) -> None:
     explored.page.on("dialog", lambda dialog: pytest.fail(f"a dialog: {dialog.message}"))
     for text in (hostile, *ANY_TEXT):
         if text != hostile:
-            type_text(explored, text)
+            typed(explored, text)
         rows = theirs(text).attentions[0].shape[-1]
         expect(explored.section).to_have_attribute("data-rows", str(rows))
         explored.point_at_token(0, 1)

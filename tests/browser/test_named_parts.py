@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.apps.explored import Explored
 from tests.browser.apps.inspector_page import marks_on
 from tests.browser.contexts import Contexts
-from tests.browser.settings import surprise
+from tests.browser.settings import surprise, type_text
 from tests.browser.settle import frames, settled, settled_at
 from tests.browser.test_marks import said, scene_at
 from tests.loaded import built_in_model
@@ -114,9 +114,7 @@ def test_an_example_says_what_it_shows_beside_its_picture(page: Page, app_url: s
     explored.choose(1, 1)
     says.get_by_role("button", name="Layer 0 · head 4").click()  # the way back
     expect(explored.section).to_have_attribute("data-chosen", "0.4")
-    text = page.locator(".st-key-text textarea")
-    text.fill("Another text.")
-    text.press("Control+Enter")
+    type_text(page, "Another text.")
     expect(says).to_be_hidden()
 
 

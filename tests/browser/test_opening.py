@@ -24,7 +24,7 @@ from attnviz.training.generation import Sampling, generate
 from tests.browser.board import matrix
 from tests.browser.contexts import Contexts
 from tests.browser.server import ROOT, running
-from tests.browser.settings import open_settings
+from tests.browser.settings import open_settings, type_text
 from tests.browser.settle import settled, settled_at, settled_once_at
 from tests.loaded import built_in_model
 from tests.unit.bert.test_blank import saved
@@ -173,8 +173,7 @@ def test_another_text_forgets_the_row_that_was_pointed_at_and_a_guess_is_not_giv
     settled_at(page, f"{app_url}/?source=pretrained&step=tokens&q=1&text=one+two+three+four+five")
     page.get_by_role("region", name="Sentence").get_by_role("button", name=re.compile("^five: ")).focus()
     expect(finding(page)).to_contain_text("“five” gives")
-    page.get_by_label("Text", exact=True).fill("one \U0001f600")
-    page.keyboard.press("Control+Enter")
+    type_text(page, "one \U0001f600")
     settled_once_at(page, "**text=one+%F0**")
     weights = built_in_model().trace("one \U0001f600").attentions(0)[0][1]
     expect(finding(page)).to_have_text(re.compile(rf"^“one” gives {100 * float(weights.max()):.0f} % "))

@@ -13,6 +13,7 @@ from tests.browser.apps.explored import Explored
 from tests.browser.board import matrix
 from tests.browser.contexts import TIMEOUT_MS
 from tests.browser.line import Line, held_line
+from tests.browser.settings import type_text
 from tests.browser.settle import LISTEN, in_the_end, settled, settled_at, settled_once_at
 
 
@@ -83,9 +84,7 @@ def test_the_picture_stays_until_the_weights_of_another_text_have_come(page: Pag
         held.append(route)
 
     page.route(f"**{ARRAYS}*", hold)
-    area = page.locator(".st-key-text textarea")
-    area.fill("one two three four")
-    area.press("Control+Enter")
+    type_text(page, "one two three four")
     assert in_the_end(page, lambda: len(held), bool) == 1
     expect(explorer.section).to_have_attribute("data-rows", "5")
     expect(explorer.section).to_have_attribute("data-waits", "true")  # and fades: it is the picture of the text before
@@ -100,9 +99,7 @@ def test_a_walk_that_takes_long_to_compute_says_so_beside_the_one_before(page: P
     settled_at(page, f"{app_url}/?step=scores&text=one+two+three")
     held: list[Route] = []
     page.route(f"**{ARRAYS}*", lambda route: held.append(route))  # noqa: PLW0108
-    area = page.locator(".st-key-text textarea")
-    area.fill("one two three four")
-    area.press("Control+Enter")
+    type_text(page, "one two three four")
     note = page.locator(".walk .note")
     expect(note).to_have_text("The numbers are being computed …")
     held[0].continue_()
@@ -129,9 +126,7 @@ def test_a_response_after_a_change_of_page_keeps_the_address(page: Page, app_url
 def test_what_the_server_has_not_answered_to_is_marked_after_a_second(page: Page, app_url: str) -> None:
     """The connection is open, and nothing comes: the numbers of the text before must not pass for the new text's."""
     line = held_line(page, f"{app_url}/?step=scores&text=one+two+three")
-    area = page.locator(".st-key-text textarea")
-    area.fill("one two three four")
-    area.press("Control+Enter")
+    type_text(page, "one two three four")
     said = page.locator(".late")
     expect(said).to_have_text("The server has not answered yet. What is shown is from before the last change.")
     walk, keys = (page.locator(f".stElementContainer.st-key-{key}") for key in ("walk", "keys"))

@@ -17,6 +17,7 @@ from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.board import BOARD, matrix
 from tests.browser.contexts import Contexts
 from tests.browser.line import Line, held_line
+from tests.browser.settings import type_text
 from tests.browser.settle import in_the_end, settled, settled_at, settled_once_at
 from tests.loaded import built_in_model
 
@@ -207,16 +208,13 @@ def test_the_servers_reason_is_one_sentence(page: Page, app_url: str) -> None:
     reason = "The text has 5,000 tokens; a document has at most 4,096."
     settled_at(page, f"{app_url}/?source=pretrained&step=weights")
     page.route(f"**{ARRAYS}**", lambda route: route.fulfill(status=422, content_type="text/plain", body=reason))
-    area = page.locator(".st-key-text textarea")
-    area.fill("another text")
-    area.press("Control+Enter")
+    type_text(page, "another text")
     note = page.locator(".walk .note")
     expect(note).to_have_text(f"This text can't be shown: {reason}")
     expect(page.locator(BOARD)).to_be_hidden()
     expect(page.locator(".walk .notice")).to_be_hidden()
     page.unroute(f"**{ARRAYS}**")
-    area.fill("and one more")
-    area.press("Control+Enter")
+    type_text(page, "and one more")
     expect(note).to_have_text("")
     settled(page)
     assert matrix(page, "weights").shape == (5, 5)
@@ -235,12 +233,10 @@ AWAY_UNTIL_A_CLICK = """(path) => {
 def test_nothing_of_the_text_before_is_shown_while_the_server_is_away(page: Page, app_url: str) -> None:
     settled_at(page, f"{app_url}/?source=pretrained&step=scaled&text=the+text+before")
     page.route(f"**{ARRAYS}**", lambda route: route.abort())
-    area = page.locator(".st-key-text textarea")
-    area.fill("one new sentence of seven words, here")
-    area.press("Control+Enter")
+    type_text(page, "one new sentence of seven words, here")
     note = page.locator(".walk .note")
     expect(note).to_contain_text("This text can't be shown: the server does not answer. It is asked for again.")
-    area.blur()
+    page.locator(".st-key-text textarea").blur()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     page.wait_for_url(re.compile("step=weights"))

@@ -19,7 +19,7 @@ from attnviz.toy.config import ToyConfig
 from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.board import BOARD, cells, matrix, painted
 from tests.browser.contexts import Contexts
-from tests.browser.settings import open_settings
+from tests.browser.settings import open_settings, type_text
 from tests.browser.settle import settled, settled_at, settled_once_at
 from tests.loaded import built_in_model
 from tests.toy import run_block
@@ -33,13 +33,6 @@ pytestmark = pytest.mark.page("one_page")
 def go(page: Page, url: str, **link: str | int) -> Page:
     """Open the page by a link; without one, on the toy with all defaults."""
     return settled_at(page, f"{url}/?{urlencode(link or {'source': 'toy'})}")
-
-
-def type_text(page: Page, text: str) -> None:
-    area = page.locator(".st-key-text textarea")
-    area.fill(text)
-    area.press("Control+Enter")
-    settled(page)
 
 
 def query(page: Page) -> dict[str, str]:
@@ -64,6 +57,7 @@ def test_typed_sentences_and_the_numbers_in_the_cells(page: Page, app_url: str) 
     go(page, app_url)
     it_fits_is_described_and_gets_dark(page)
     type_text(page, "one two three four")
+    settled(page)
     layer = toy("one two three four")
     expected = (layer.query[0] @ layer.key[0].T).flatten()
     np.testing.assert_allclose(cells(page, "scores"), expected.numpy(), atol=0.00501)
@@ -73,8 +67,10 @@ def test_typed_sentences_and_the_numbers_in_the_cells(page: Page, app_url: str) 
     np.testing.assert_allclose(cells(page, "weights"), weights.flatten().numpy(), atol=0.00501)
     np.testing.assert_allclose(matrix(page, "weights"), weights.numpy(), rtol=1e-5, atol=1e-6)
     type_text(page, "  ")
+    settled(page)
     expect(page.get_by_text("Type a sentence above")).to_be_visible()
     type_text(page, "back again")
+    settled(page)
     assert matrix(page, "weights").shape == (2, 2)
 
 

@@ -9,7 +9,7 @@ import torch
 from playwright.sync_api import Page, expect
 
 from tests.browser.contexts import Contexts
-from tests.browser.settings import surprise
+from tests.browser.settings import surprise, type_text
 from tests.browser.settle import settled, settled_at
 from tests.loaded import built_in_model
 
@@ -18,8 +18,7 @@ BICYCLE = "My sister bought a bicycle because she wanted to ride it to work."
 
 def test_surprise_shows_the_number_that_torch_computes(page: Page, app_url: str) -> None:
     settled_at(page, app_url)
-    page.get_by_label("Text", exact=True).fill(BICYCLE)
-    page.keyboard.press("Control+Enter")
+    type_text(page, BICYCLE)
     settled(page)
     trace = built_in_model().trace(BICYCLE)
     weights = torch.stack([trace.attentions(layer) for layer in range(6)])  # (L, H, T, T)
