@@ -12,9 +12,8 @@ import { typeFor } from "../core/type.ts";
 export type GridCanvas = { width?: number; height?: number; style: object; getContext(kind: "2d"): Canvas2D | null };
 /** where the thumbnails stand, in px */
 export type GridLayout = ReturnType<typeof layOut>;
-/** what is painted of the thumbnails */
-export interface GridLooks {
-  layout: GridLayout;
+/** the thumbnails of all heads */
+export interface Thumbnails {
   /** their numbers in the model */
   layers: number[];
   /** of a layer */
@@ -25,6 +24,10 @@ export interface GridLooks {
   faded: Uint8Array | null;
   overview: Overview | null;
   theme: Theme;
+}
+/** what is painted of them */
+export interface GridLooks extends Thumbnails {
+  layout: GridLayout;
   density: number;
   font: string;
 }

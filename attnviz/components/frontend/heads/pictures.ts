@@ -17,18 +17,11 @@ const TITLE = 50; // px above each matrix and between two
 /** a token or a cell; of a cell also in which head's heatmap */
 export type Pointed = Pair & { head?: string };
 /** what is shown */
-export interface PicturesProps {
-  heads: ShownHead[];
+export interface PicturesProps extends Pick<ShownScene, "heads" | "high" | "least" | "strongest"> {
   rows: number;
   cols: number;
   labels: { query: string[]; key: string[] };
   view: HeadsView;
-  /** of the colours */
-  high: number;
-  /** that is drawn as a line */
-  least: number;
-  /** lines of each query, 0 for all */
-  strongest: number;
   theme: Theme;
 }
 

@@ -6,7 +6,7 @@ interface AttentionHeader {
   /** how the scale is written: "1/√8", "off" or a number */
   scale_label: string;
   mask: "none" | "causal" | "window" | "array";
-  /** what it fills into hidden cells, null for −∞; and of which matrix */
+  /** what it fills into hidden cells, null for −∞; and of which matrix: after the scaling, or before it */
   mask_value: number | null;
   mask_fills: "scaled" | "scores";
   /** the soft cap of the scaled scores, where there is one */
