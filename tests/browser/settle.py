@@ -90,11 +90,14 @@ LISTEN = """(() => {
     const inside = [...root.querySelectorAll('*')].filter((one) => one.shadowRoot).map((one) => one.shadowRoot);
     return root.querySelector(css) ?? inside.map((one) => deepFind(css, one)).find(Boolean) ?? null;
   };
+  window.deepAll = (root = document) =>
+    [...root.querySelectorAll('*')].flatMap((one) => [...(one.shadowRoot ? deepAll(one.shadowRoot) : []), one]);
 })()""".replace("SOON_MS", str(SOON_MS))
 """Tracks from Streamlit's messages which script runs a page has requested and which are finished, because the page does
 not show a run before the server starts it. A run answers all messages sent before it started.
 
-`isBusy` says whether timers or requests are outstanding. `deepFind` finds an element inside shadow roots too."""
+`isBusy` says whether timers or requests are outstanding. `deepFind` finds an element inside shadow roots too, `deepAll`
+all elements."""
 
 WAITING_FOR = """() => {
   const pictureIn = (place) => {

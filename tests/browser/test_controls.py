@@ -33,20 +33,16 @@ CONTROLS = """() => {
     for (let at = node; at; at = above(at)) if (at.matches(css)) last = at;
     return last;
   };
-  const look = (root) => {
-    for (const node of root.querySelectorAll('*')) {
-      if (node.shadowRoot) look(node.shadowRoot);
-      if (!node.matches(CONTROL) || !node.checkVisibility(SEEN)) continue;
-      const { width, height, top, left, right } = node.getBoundingClientRect();
-      if (width < 2 || height < 2 || top >= innerHeight || right <= 0 || left >= innerWidth) continue;
-      if (around(node, OUTSIDE)) continue;
-      if (node.matches('a') && node.closest('p') && !node.closest('.stPageLink')) continue;  // in a sentence
-      const group = node.closest('.opener') ?? around(node, GROUP) ?? node.closest('label') ?? node;
-      const one = group.matches('.apply') ? document.querySelector('.st-key-text_place') : group;
-      seen.set(one, (node.getAttribute('aria-label') ?? node.textContent).trim().slice(0, 30) || node.type);
-    }
-  };
-  look(document);
+  for (const node of deepAll()) {
+    if (!node.matches(CONTROL) || !node.checkVisibility(SEEN)) continue;
+    const { width, height, top, left, right } = node.getBoundingClientRect();
+    if (width < 2 || height < 2 || top >= innerHeight || right <= 0 || left >= innerWidth) continue;
+    if (around(node, OUTSIDE)) continue;
+    if (node.matches('a') && node.closest('p') && !node.closest('.stPageLink')) continue;  // in a sentence
+    const group = node.closest('.opener') ?? around(node, GROUP) ?? node.closest('label') ?? node;
+    const one = group.matches('.apply') ? document.querySelector('.st-key-text_place') : group;
+    seen.set(one, (node.getAttribute('aria-label') ?? node.textContent).trim().slice(0, 30) || node.type);
+  }
   return [...seen.values()];
 }"""
 """The names of the controls that are seen, one of each group"""

@@ -94,19 +94,15 @@ def test_a_tap_opens_the_arithmetic_in_a_sheet(app_url: str, touch: Window) -> N
 
 SMALL = """() => {
   const found = [];
-  const look = (root) => {
-    for (const node of root.querySelectorAll('*')) {
-      if (node.shadowRoot) look(node.shadowRoot);
-      const { width, height } = node.getBoundingClientRect();
-      if (!node.checkVisibility({ opacityProperty: true, visibilityProperty: true }) || width < 2) continue;
-      const isField = node.matches('input:not([type=range], [type=checkbox], [type=radio]), textarea, select');
-      const { fontSize } = getComputedStyle(node);
-      if (isField && parseFloat(fontSize) < 16) found.push(['field', node.outerHTML.slice(0, 99)]);
-      const isSmall = node.matches('.focus-buttons button') && Math.min(width, height) < 24;
-      if (isSmall) found.push(['button', width, height, node.title]);
-    }
-  };
-  look(document);
+  for (const node of deepAll()) {
+    const { width, height } = node.getBoundingClientRect();
+    if (!node.checkVisibility({ opacityProperty: true, visibilityProperty: true }) || width < 2) continue;
+    const isField = node.matches('input:not([type=range], [type=checkbox], [type=radio]), textarea, select');
+    const { fontSize } = getComputedStyle(node);
+    if (isField && parseFloat(fontSize) < 16) found.push(['field', node.outerHTML.slice(0, 99)]);
+    const isSmall = node.matches('.focus-buttons button') && Math.min(width, height) < 24;
+    if (isSmall) found.push(['button', width, height, node.title]);
+  }
   return found;
 }"""
 """Fields into which a phone zooms, as their type has less than 16 px, and buttons on the picture of less than 24 px"""

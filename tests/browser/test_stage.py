@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.browser.apps.inspector_page import InspectorPage
-from tests.browser.board import BOARD, cells, dark_share, matrix, painted
+from tests.browser.board import BOARD, TEXT_PEN, cells, dark_share, matrix, painted
 from tests.browser.settle import frames, in_the_end, settled, settled_once_at
 from tests.loaded import built_in_model
 from tests.toy import run_block
@@ -285,20 +285,11 @@ def test_512_tokens_are_drawn_and_followed(page: Page, app_url: str) -> None:
 TYPE = """([css, name]) => {
   const { attnviz: board } = deepFind(css);
   let least = Infinity;
-  const real = document.createElement('canvas').getContext('2d');
-  const pen = new Proxy(real, {
-    get(target, property) {
-      const value = target[property];
-      if (property !== 'fillText') return typeof value === 'function' ? value.bind(target) : value;
-      return (text) => {
-        if (/^.?\\d*\\.\\d+$/.test(text)) least = Math.min(least, parseFloat(target.font.match(/[\\d.]+px/)[0]));
-      };
-    },
-    set: (target, property, value) => { target[property] = value; return true; },
-  });
-  board.paint(pen);
+  board.paint((TEXT_PEN)((target, text) => {
+    if (/^.?\\d*\\.\\d+$/.test(text)) least = Math.min(least, parseFloat(target.font.match(/[\\d.]+px/)[0]));
+  }));
   return least;
-}"""
+}""".replace("TEXT_PEN", TEXT_PEN)
 """The size of the smallest number that is painted, in px"""
 
 
