@@ -595,14 +595,21 @@ def test_what_is_derived_of_long_texts_is_forgotten_from_the_oldest_head_on(run:
     assert is_same
 
 
-@pytest.mark.parametrize("causal", [False, True])
-def test_a_long_text_is_computed_in_slices_with_the_numbers_of_torch(run: Run, causal: bool) -> None:
-    body = """
+LONG = """
       const [tokens, width] = [520, 64];
       const array = (seed) => ({
         data: Float32Array.from({ length: tokens * width }, (_, n) => Math.sin(n * seed)), shape: [tokens, width],
       });
       const arrays = { "query/0": array(1.1), "key/0": array(0.7), "value/0": array(0.3) };
+"""
+"""The operands of a head on a text of 520 tokens"""
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_long_text_is_computed_in_slices_with_the_numbers_of_torch(run: Run, causal: bool) -> None:
+    body = (
+        LONG
+        + """
       const header = { layer: 0, references: {}, mask: given ? "causal" : "none", mask_value: null, scale: 0.125,
         heads: [0], heads_in_layer: 1 };
       const document = { header, arrays };
@@ -618,6 +625,7 @@ def test_a_long_text_is_computed_in_slices_with_the_numbers_of_torch(run: Run, c
       const rows = (name, each) => Array.from(matrices.get(name).data.subarray(300 * each, 302 * each), (x) => x || 0);
       return [missing, before, turns > 1, after, rows("weights", tokens), rows("head_outputs", width)];
     """
+    )
     missing, before, others_run, after, weights, output = run("walk/matrices.ts", body, causal)
     assert missing == [["computed/0"]] * 4 + [[]]
     assert before
@@ -671,12 +679,9 @@ def test_heads_with_masks_of_their_own_are_joined_only_once_all_masks_are_here(r
 
 
 def test_work_on_a_long_text_ends_when_nobody_looks_at_it(run: Run) -> None:
-    body = """
-      const [tokens, width] = [520, 64];
-      const array = (seed) => ({
-        data: Float32Array.from({ length: tokens * width }, (_, n) => Math.sin(n * seed)), shape: [tokens, width],
-      });
-      const arrays = { "query/0": array(1.1), "key/0": array(0.7), "value/0": array(0.3) };
+    body = (
+        LONG
+        + """
       const header = { layer: 0, references: {}, mask: "none", mask_value: null, scale: 0.125, heads: [0],
         heads_in_layer: 1 };
       let asked = 0;
@@ -684,6 +689,7 @@ def test_work_on_a_long_text_ends_when_nobody_looks_at_it(run: Run) -> None:
       const why = await m.compute({ header, arrays }, 0, isWanted).then(() => null, (error) => error.message);
       return [asked, why];
     """
+    )
     assert run("walk/matrices.ts", body) == [2, "nobody looks at it any more"]
 
 

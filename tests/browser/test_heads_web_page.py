@@ -46,14 +46,8 @@ CODES = """(section) => {
 class Alone(Explored):
     """The explorer on a page that no server sends."""
 
-    def __init__(self, page: Page) -> None:
-        self.page = page
-        self.section = page.locator(".explorer")
+    def wait(self) -> None:
         expect(self.section).to_have_attribute("data-exact", "true")
-        self.grid = self.section.get_by_role("grid")
-        self.tooltip = self.section.locator(".tooltip")
-        self.readout = self.section.locator(".readout")
-        self.chips = self.section.locator(".legend .chip:not(.mean)")
 
 
 def link(**view: str | int) -> str:
