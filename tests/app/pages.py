@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from streamlit.runtime.scriptrunner import ScriptRunContext
 from streamlit.runtime.state.session_state_proxy import SessionStateProxy
 from streamlit.testing.v1 import AppTest
 
@@ -161,6 +162,16 @@ def payload(at: AppTest, component: str) -> Payload:
     """Read the header and the arrays that the one component of this name is sent."""
     (found,) = sent(at, component)
     return read_payload(found)
+
+
+def go_through_history(patch: pytest.MonkeyPatch) -> None:
+    """From here on each run is one that the browser's back or forward button begins."""
+    reset = ScriptRunContext.reset
+
+    def went_back(self: ScriptRunContext, *args: Any, **kwargs: Any) -> None:
+        reset(self, *args, **{**kwargs, "is_history_navigation": True})
+
+    patch.setattr(ScriptRunContext, "reset", went_back)
 
 
 @contextmanager

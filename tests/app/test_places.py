@@ -4,11 +4,10 @@ what the pages show of an empty text."""
 from __future__ import annotations
 
 import pytest
-from streamlit.runtime.scriptrunner import ScriptRunContext
 from streamlit.testing.v1 import AppTest
 
 from attnviz.links.pages import PAGES, PLACES, Chapter, Page, chapters
-from tests.app.pages import blocks, go_to_page, in_places, messages, open_page, sent
+from tests.app.pages import blocks, go_through_history, go_to_page, in_places, messages, open_page, sent
 
 CHAPTERS = [chapter for place in PLACES for chapter in chapters(place)]
 
@@ -67,13 +66,8 @@ def test_another_part_of_train_begins_with_no_cell_and_no_run_of_the_one_before(
 def test_a_part_from_the_history_or_in_a_longer_link_opens_as_a_link(monkeypatch: pytest.MonkeyPatch) -> None:
     at = go_to_page(open_page("tokens", text="one two"), "bert", {"bert_part": "back", "seed": "5"})
     assert at.query_params == {"bert_part": "back", "seed": "5"}
-    reset = ScriptRunContext.reset
-
-    def went_back(self: ScriptRunContext, *args: object, **kwargs: object) -> None:
-        reset(self, *args, **{**kwargs, "is_history_navigation": True})
-
     at = open_page("tokens", text="one two")
-    monkeypatch.setattr(ScriptRunContext, "reset", went_back)
+    go_through_history(monkeypatch)
     assert go_to_page(at, "bert", {"bert_part": "back"}).query_params == {"bert_part": "back"}
 
 
