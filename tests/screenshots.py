@@ -16,7 +16,7 @@ from attnviz.lessons import shipped
 from attnviz.steps import STEPS
 from tests.browser import chromium
 from tests.browser.server import ROOT, running
-from tests.browser.settle import settled
+from tests.browser.settle import settled, settled_at
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,7 @@ def take(browser: Browser, url: str, shot: Shot, folder: Path) -> None:
     size = {"width": shot.width, "height": shot.height}
     context = browser.new_context(viewport=size, color_scheme=shot.scheme, reduced_motion="reduce")
     page = context.new_page()
-    page.goto(url + shot.link)
-    settled(page)
+    settled_at(page, url + shot.link)
     if shot.ready:
         page.locator(shot.ready).wait_for(timeout=60_000)
         settled(page)

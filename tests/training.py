@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attnviz.toy.language.model import TokenModel
+from attnviz.toy.layers import MultiHeadAttention
 from attnviz.training.plan import build
 from attnviz.training.tasks import TASKS
 
@@ -41,3 +42,14 @@ def model_after(steps_of_interest: Collection[int], *, rate: float, steps: int) 
             group["lr"] = rate * min(1, (step + 1) / WARM_UP)
         train_step(model, optimiser, drawn.ids, drawn.targets)
     return found
+
+
+def torchs_attention(attention: MultiHeadAttention) -> nn.MultiheadAttention:
+    """Return torch's own module with the weights of a model's attention."""
+    theirs = nn.MultiheadAttention(attention.query.in_features, attention.heads, batch_first=True)
+    maps = (attention.query, attention.key, attention.value)
+    with torch.no_grad():
+        theirs.in_proj_weight.copy_(torch.cat([one.weight for one in maps]))
+        theirs.in_proj_bias.copy_(torch.cat([one.bias for one in maps]))
+        theirs.out_proj.load_state_dict(attention.output.state_dict())
+    return theirs

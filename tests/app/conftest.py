@@ -67,3 +67,13 @@ def shared_vectors(monkeypatch: pytest.MonkeyPatch) -> None:
             yield from pool_in_steps(model, texts, *limits)
 
     monkeypatch.setattr(training, "pool_in_steps", steps)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the folder of a small BERT with a language head; the app forgets the model after the tests of a file."""
+    from attnviz.ui import caches
+    from tests.unit.bert.test_blank import saved
+
+    yield str(saved("bert", tmp_path_factory.mktemp("models") / "bert"))
+    caches.clear()

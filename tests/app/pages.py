@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from streamlit.runtime.scriptrunner import ScriptRunContext
 from streamlit.runtime.state.session_state_proxy import SessionStateProxy
 from streamlit.testing.v1 import AppTest
 
@@ -41,15 +42,10 @@ def open_page(name: str = "", opened: Mapping[str, object] | None = None, /, **q
     a visitor finds them. `SETTINGS_OPEN` are the popovers with settings.
     """
     at = AppTest.from_file(str(APP), default_timeout=120)
-    for key, value in (opened or {}).items():
-        at.session_state[key] = value
     if name:
         return go_to_page(at, name, query, opened)
-    for key, value in query.items():
-        at.query_params[key] = value
-    at.run()
-    assert not at.exception
-    return at
+    at.query_params.update(query)
+    return open_parts(at, **(opened or {}))
 
 
 def go_to_page(at: AppTest, name: str, query: Mapping[str, str], opened: Mapping[str, object] | None = None) -> AppTest:
@@ -57,10 +53,14 @@ def go_to_page(at: AppTest, name: str, query: Mapping[str, str], opened: Mapping
     for key in list(at.query_params):  # what the page before has put there
         del at.query_params[key]
     at.switch_page(f"../../pages/{name}.py")
-    for key, value in (opened or {}).items():
+    at.query_params.update(query)
+    return open_parts(at, **(opened or {}))
+
+
+def open_parts(at: AppTest, **values: object) -> AppTest:
+    """Open tabs, expanders and popovers by their keys, and run the page."""
+    for key, value in values.items():
         at.session_state[key] = value
-    for key, value in query.items():
-        at.query_params[key] = value
     at.run()
     assert not at.exception
     return at
@@ -88,9 +88,7 @@ def blocks(block: Any) -> Iterator[Any]:
 def lines_of_torch(at: AppTest) -> str:
     """Open "In torch" of a part of BERT, and return its lines, which are not sent before."""
     assert not at.code
-    at.session_state["in_torch"] = True
-    at.run()
-    assert not at.exception
+    open_parts(at, in_torch=True)
     (code,) = at.code
     return code.value
 
@@ -134,6 +132,15 @@ def messages(at: AppTest) -> str:
     return " ".join(box for kind in ("warning", "error", "info") for box in boxes(at, kind))
 
 
+def captions(at: AppTest) -> str:
+    return " ".join(one.value for one in at.caption)
+
+
+def html(at: AppTest, part: str = "") -> str:
+    """Return the page's blocks of HTML in which this part stands."""
+    return " ".join(one.proto.body for one in at.get("html") if part in one.proto.body)
+
+
 def sent(at: AppTest, component: str) -> list[bytes]:
     """Return what each browser component of this name is sent."""
     shown = [one.proto for one in at.get("bidi_component")]
@@ -155,6 +162,16 @@ def payload(at: AppTest, component: str) -> Payload:
     """Read the header and the arrays that the one component of this name is sent."""
     (found,) = sent(at, component)
     return read_payload(found)
+
+
+def go_through_history(patch: pytest.MonkeyPatch) -> None:
+    """From here on each run is one that the browser's back or forward button begins."""
+    reset = ScriptRunContext.reset
+
+    def went_back(self: ScriptRunContext, *args: Any, **kwargs: Any) -> None:
+        reset(self, *args, **{**kwargs, "is_history_navigation": True})
+
+    patch.setattr(ScriptRunContext, "reset", went_back)
 
 
 @contextmanager

@@ -22,26 +22,17 @@ from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.training.vectors import split
 from attnviz.ui.bert.agent import WARNING, tables
 from tests.app.pages import boxes as boxes_of
-from tests.app.pages import messages, open_page
+from tests.app.pages import html, messages, open_page
 from tests.app.test_bert_classifier import figures, said, trained
-from tests.loaded import built_in_model, pooled
+from tests.loaded import pooled
 from tests.unit.bert.classification.test_trained import by_hand
 
 pytestmark = pytest.mark.usefixtures("shared_vectors")
 HOSTILE = "<b>\x00 😀\u202e"
 
 
-@pytest.fixture(scope="module")
-def minilm() -> BuiltInModel:
-    return built_in_model()
-
-
 def opened(**query: str) -> AppTest:
     return open_page("bert", bert_part="agent", **query)
-
-
-def html(at: AppTest) -> str:
-    return " ".join(one.proto.body for one in at.get("html"))
 
 
 @pytest.fixture(scope="module")

@@ -33,11 +33,6 @@ from tests.unit.families import BERT, save, save_model
 LONG = "one word after another " * 200
 
 
-@pytest.fixture(scope="module")
-def minilm() -> PretrainedModel:
-    return built_in_model()
-
-
 @pytest.fixture(scope="module", autouse=True)
 def models_are_dropped() -> Iterator[None]:
     yield

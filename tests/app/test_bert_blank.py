@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
 from typing import Any
@@ -17,21 +16,14 @@ from streamlit.testing.v1 import AppTest
 from attnviz.bert.head_card import read_card
 from attnviz.pretrained.described import HEAD_FILE, find_folder
 from attnviz.settings import PUBLIC
-from attnviz.ui import caches
 from tests.app.bars import ranked
-from tests.app.pages import lines_of_torch, messages, open_page, page_links
+from tests.app.pages import html, lines_of_torch, messages, open_page, page_links
 from tests.app.test_bert_language import HOSTILE, LONG, said
 from tests.loaded import built_in_model
-from tests.unit.bert.test_blank import made, saved
+from tests.unit.bert.test_blank import made
 from tests.unit.families import save_model
 
 TEXT = "The cat [MASK] on the mat near Ann."
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    yield str(saved("bert", tmp_path_factory.mktemp("models") / "bert"))
-    caches.clear()
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +108,7 @@ def test_any_text_is_filled_or_answered(text: str, folder: str) -> None:
     at.text_area(key="text").set_value(text).run()
     assert not at.exception
     if text.strip("\u200b "):
-        assert "<script>" not in "".join(one.proto.body for one in at.get("html") if "filled" in one.proto.body)
+        assert "<script>" not in html(at, "filled")
         assert len(ranked(at)) == min(9, max(1, text.count("[MASK]")))
     else:
         assert "Type a sentence" in messages(at)

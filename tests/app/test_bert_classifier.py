@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -33,11 +32,12 @@ from attnviz.ui.bert.classifier import script_of, tables_of, training, views
 from attnviz.ui.bert.classifier.data import CLASSIFIER, ClassifierKind
 from attnviz.ui.messages import plain
 from tests.app.pages import boxes as boxes_of
-from tests.app.pages import figures, lines_of_torch, messages, numbers, open_page
-from tests.app.training import wait_for_news
+from tests.app.pages import figures, html, lines_of_torch, messages, numbers, open_page
+from tests.app.training import run_until
 from tests.loaded import built_in_model, pooled
 from tests.scripts import FILE, run_alone
 from tests.unit.bert.classification.test_trained import by_hand
+from tests.waiting import until
 
 pytestmark = pytest.mark.usefixtures("shared_vectors")
 VIEW_KEYS = {"classifier": "class_view", "agent": "agent_view"}
@@ -48,11 +48,6 @@ CSV = "text,label\n" + "".join(
     f"{'a warm bright morning' if number % 2 else 'cold rain at night'} {number},{'sun' if number % 2 else 'rain'}\n"
     for number in range(40)
 )
-
-
-@pytest.fixture(scope="module")
-def minilm() -> BuiltInModel:
-    return built_in_model()
 
 
 @pytest.fixture
@@ -72,11 +67,7 @@ def said(at: AppTest) -> str:
 def trained(at: AppTest, button: str = "class_train") -> AppTest:
     """Press a button that trains, and wait until it is done."""
     at.button(key=button).click().run()
-    end = time.monotonic() + 120
-    while any(one.key == "class_stop" for one in at.button):
-        assert time.monotonic() < end
-        wait_for_news()
-        at.run()
+    run_until(at, lambda: all(one.key != "class_stop" for one in at.button))
     assert not at.exception
     return at
 
@@ -147,10 +138,7 @@ def test_a_training_that_ends_while_it_is_shown_is_shown_again(monkeypatch: pyte
 
     def slow(kind: ClassifierKind) -> training.TrainedClassifier | None:
         seen = training.trained_classifier(kind)
-        end = time.monotonic() + 60
-        while training.is_live():
-            assert time.monotonic() < end
-            time.sleep(0.05)
+        until(lambda: not training.is_live())
         return seen
 
     at = opened(class_steps="40", class_rate="0.01", seed="11")
@@ -205,10 +193,10 @@ def test_a_sentence_s_probabilities_words_and_attention_are_torch_s(minilm: Buil
 
 def test_what_it_gets_wrong_is_listed_with_its_kind() -> None:
     at = opened(class_view="wrong")
-    html = " ".join(one.proto.body for one in at.get("html"))
+    listed = html(at)
     wrong = HELD.total - HELD.right
-    assert html.count("<tr>") == wrong + 1  # with the header
-    assert "<td>irony</td>" in html
+    assert listed.count("<tr>") == wrong + 1  # with the header
+    assert "<td>irony</td>" in listed
     assert f"**{wrong}** of {HELD.total} held-out reviews are wrong" in said(at)
 
 

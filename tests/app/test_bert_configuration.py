@@ -14,7 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.bert.configuration import BERT_BASE
 from attnviz.ui.bert.configuration import _heads
-from tests.app.pages import messages, open_page
+from tests.app.pages import html, messages, open_page
 from tests.unit.families import BART, FAMILIES, HYBRIDS, save, save_model
 
 
@@ -53,7 +53,7 @@ def test_the_numbers_are_those_of_both_models() -> None:
         for name, count in (("MiniLM (a small BERT)", own), ("bert-base-uncased", other)):
             number = int(count.replace(",", "")) if count[0].isdigit() else 0
             assert not number or f'"{name}: {number / 1e6:.3g}"' in drawn, part
-    tables = " ".join(one.proto.body for one in at.get("html") if "20000" in one.proto.body)
+    tables = html(at, "20000")
     for arithmetic in ("30,522 · 384 = <b>11,720,448", "30,522 · 768 = <b>23,440,896", "20,000 · 32 = <b>640,000"):
         assert arithmetic in tables
 

@@ -17,16 +17,10 @@ from attnviz.bert.table import table_of
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import PretrainedModel
 from tests.app.bars import ranked, side_by_side
-from tests.app.pages import boxes, lines_of_torch, messages, open_page, payload
-from tests.loaded import built_in_model
+from tests.app.pages import boxes, html, lines_of_torch, messages, open_page, payload
 
 LONG = "one word after another " * 200
 HOSTILE = "<script>alert(1)</script> $x$ **b** [a](b) :smile: \u202e"
-
-
-@pytest.fixture(scope="module")
-def minilm() -> PretrainedModel:
-    return built_in_model()
 
 
 def opened(**query: str) -> AppTest:
@@ -37,13 +31,14 @@ def said(at: AppTest) -> str:
     return re.sub(r"\\(.)", r"\1", " ".join(one.value for one in at.markdown))
 
 
-def html(at: AppTest) -> str:
-    return " ".join(one.proto.body for one in at.get("html") if 'class="path"' in one.proto.body)
+def path(at: AppTest) -> str:
+    """Return what is said of the way through the model."""
+    return html(at, 'class="path"')
 
 
 def out(at: AppTest) -> list[str]:
     """Return the tokens that come out."""
-    return [unescape(one) for one in re.findall(r'<b dir="auto">(.*?)</b>', html(at))]
+    return [unescape(one) for one in re.findall(r'<b dir="auto">(.*?)</b>', path(at))]
 
 
 def weights(at: AppTest) -> np.ndarray:
@@ -97,17 +92,17 @@ def test_what_comes_out_is_torchs(blocks: int, seed: int, causal: bool, minilm: 
 def test_the_path_has_the_shapes_and_the_mask_is_a_switch() -> None:
     at = opened()
     for shape in ("(16,)", "(16, 384)", "(16, 30,522)", "384 → 384", "× 2"):
-        assert shape in html(at)
-    assert "attention, masked" in html(at)
+        assert shape in path(at)
+    assert "attention, masked" in path(at)
     at.toggle(key="lm_mask").set_value(False).run()
-    assert "attention, masked" not in html(at)
+    assert "attention, masked" not in path(at)
     assert at.query_params["lm_mask"] == "0"
     assert "every row depends on all others" in said(at)
 
 
 def test_with_positions_x_is_what_the_model_itself_reads() -> None:
     at = opened(lm_x="embeddings")
-    assert "X = embeddings" in html(at)
+    assert "X = embeddings" in path(at)
     own = weights(at).diagonal()[1:]
     assert np.nanmin(own) < 0.5 < np.nanmax(own)
 
@@ -138,7 +133,7 @@ def test_any_text_is_shown_or_answered(text: str) -> None:
     at = opened()
     at.text_area(key="text").set_value(text).run()
     assert not at.exception
-    assert "<script>" not in html(at)
+    assert "<script>" not in path(at)
     if not text.strip():
         assert "Type a sentence" in messages(at)
 

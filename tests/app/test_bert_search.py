@@ -20,7 +20,7 @@ from attnviz.settings import settings
 from attnviz.ui.bert import search
 from attnviz.ui.bert.search import NO_COMMON_WORD
 from attnviz.ui.tokens import choices
-from tests.app.pages import BAD_SELECTIONS, boxes, messages, open_page, select
+from tests.app.pages import BAD_SELECTIONS, boxes, html, messages, open_page, select
 from tests.loaded import built_in_model
 
 PATIENCE = 120
@@ -133,7 +133,7 @@ def test_the_map_shows_the_share_of_variance_and_a_click_on_a_point_chooses_it()
     centred = (embeddings - embeddings.mean(0)).double()
     share = torch.linalg.svdvals(centred).square()
     kept = 100 * float(share[:2].sum() / share.sum())
-    assert f"keeps {kept:.1f} % of the variance" in " ".join(one.proto.body for one in at.get("html"))
+    assert f"keeps {kept:.1f} % of the variance" in html(at)
     numbers = [one for trace in figure(at)["data"] for one in trace.get("customdata") or []]
     assert sorted(numbers) == list(range(len(built_in())))
     assert "sentence 7 of the text" in said(at)

@@ -15,15 +15,9 @@ from transformers import AutoModel
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained import PretrainedModel
 from attnviz.pretrained.described import find_folder
-from tests.app.pages import lines_of_torch, messages, open_page, payloads, send_update
+from tests.app.pages import html, lines_of_torch, messages, open_page, payloads, send_update
 from tests.app.test_bert_language import HOSTILE, LONG
-from tests.loaded import built_in_model
 from tests.payloads import Payload
-
-
-@pytest.fixture(scope="module")
-def minilm() -> PretrainedModel:
-    return built_in_model()
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +39,7 @@ def shown(at: AppTest) -> list[Payload]:
 
 
 def said(at: AppTest) -> str:
-    return " ".join(one.proto.body for one in at.get("html") if 'class="said"' in one.proto.body)
+    return html(at, 'class="said"')
 
 
 @pytest.mark.parametrize("heads", [1, 4, 12])

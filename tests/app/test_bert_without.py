@@ -33,14 +33,8 @@ from tests.app.pages import (
     select,
     send_update,
 )
-from tests.loaded import built_in_model
 
 LONG = "one word after another " * 35
-
-
-@pytest.fixture(scope="module")
-def minilm() -> BuiltInModel:
-    return built_in_model()
 
 
 def opened(settings: Mapping[str, object] | None = None, /, **query: str) -> AppTest:

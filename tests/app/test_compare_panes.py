@@ -17,7 +17,7 @@ from attnviz.sources import models
 from attnviz.toy.config import ToyConfig
 from attnviz.ui.compare.panes import PRESETS
 from tests.app.compare import link, notice, open_link, open_settings, picture, press, same, sdpa, words
-from tests.app.pages import messages, sent
+from tests.app.pages import captions, html, messages
 from tests.loaded import built_in_model
 from tests.toy import run_block
 from tests.unit.families import save
@@ -45,7 +45,7 @@ def test_a_second_model_that_is_not_on_this_machine_is_named() -> None:
     at = open_settings(source="pretrained", b_model="bert-base-uncased")
     assert "bert-base-uncased is not on this machine" in messages(at)
     assert "both panes would show MiniLM (a small BERT), and there is nothing to compare" in messages(at)
-    assert "mean |A" not in "".join(html.proto.body for html in at.get("html"))  # no figures of a model beside itself
+    assert "mean |A" not in html(at)  # no figures of a model beside itself
     at.selectbox(key="b_head").set_value(3).run()
     assert np.abs(picture(at)[1]["difference"]).max() > 0  # what differs otherwise is compared
     at.selectbox(key="b_head").set_value(None).run()
@@ -185,15 +185,6 @@ def test_bs_last_head_stands_in_where_it_has_not_as_many() -> None:
     assert at.selectbox(key="b_head").placeholder == "head 1, the last"
 
 
-@pytest.mark.parametrize("text", ["", "   "])
-def test_empty_text_gives_a_hint(text: str) -> None:
-    at = open_link()
-    at.text_area(key="text").set_value(text).run()
-    assert not at.exception
-    assert "Type a sentence" in messages(at)
-    assert not sent(at, "compare")
-
-
 HOSTILE = [
     "<script>alert(1)</script> ![x](http://x) **b** $x$",
     "مرحبا بالعالم",
@@ -262,10 +253,6 @@ def test_a_link_that_names_b_s_head_keeps_it_and_says_which_differs_most() -> No
     at = open_link(source="pretrained", text=TEXT, layer="3", head="5", b_head="0")
     assert link(at)["b_head"] == "0"
     assert "differs most from head 5" in captions(at)
-
-
-def captions(at: AppTest) -> str:
-    return " ".join(one.value for one in at.caption)
 
 
 def test_a_button_whose_label_changes_is_the_same_button_open_or_closed() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from io import BytesIO
 from itertools import count
@@ -33,6 +32,7 @@ from attnviz.ui.train.tabs import AS_OPENED
 from attnviz.ui.training_jobs import VisitorRecord, training_jobs
 from tests.app.pages import messages, open_page, payload, payloads, send_update
 from tests.app.training import generated
+from tests.waiting import until
 
 _numbers = count(1)
 
@@ -219,10 +219,7 @@ def test_a_visitors_own_model_generates_from_each_of_its_snapshots() -> None:
     plan = Plan(TEXT, config, TrainingSettings(steps=6, batch=4))
     try:
         job = training_jobs().start(visitor, plan, text)
-        since = time.monotonic()
-        while not job.view.has_ended:
-            assert time.monotonic() - since < 60
-            time.sleep(0.05)
+        until(lambda: job.view.has_ended)
         at.run()
         name = f"run-{job.number}"
         at.selectbox(key="text_model").set_value(name).run()
@@ -263,10 +260,7 @@ def test_a_model_without_attention_generates_and_says_what_it_lacks(stage: str) 
     plan = next(one for one in SERIES if one.name == stage).plan(len(set(text)))
     try:
         job = training_jobs().start(visitor, replace(plan, training=replace(plan.training, steps=2, batch=2)), text)
-        since = time.monotonic()
-        while not job.view.has_ended:
-            assert time.monotonic() - since < 60
-            time.sleep(0.05)
+        until(lambda: job.view.has_ended)
         seen = {record_key(VisitorRecord): VisitorRecord(visitor), "export": True, "export_tab": "Script"}
         at = open_page("train", seen, train_part="generate", text_model=f"run-{job.number}", length="5")
         assert not at.exception

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.lessons import gallery, text_examples
-from tests.app.pages import go_to_page, messages, open_page, payload
+from tests.app.pages import go_to_page, html, messages, open_page, open_parts, payload
 from tests.loaded import built_in_model
 
 BICYCLE = "My sister bought a bicycle because she wanted to ride it to work."
@@ -32,23 +32,19 @@ def opened(page: str, **query: str) -> AppTest:
 
 def surprise(at: AppTest) -> str:
     """Choose it among the examples; return what the page then says about the head."""
-    at.session_state["examples"] = True
-    at.run()
+    open_parts(at, examples=True)
     at.button(key="surprise").click().run()
     assert not at.exception
     return reason(at)
 
 
 def reason(at: AppTest) -> str:
-    said = [html.proto.body for html in at.get("html") if 'class="said"' in html.proto.body]
-    return re.sub(r"<[^>]+>", "", "".join(said))
+    return re.sub(r"<[^>]+>", "", html(at, 'class="said"'))
 
 
 def examples(at: AppTest) -> list[str]:
     """Open the control; return the titles that it offers."""
-    at.session_state["examples"] = True
-    at.run()
-    assert not at.exception
+    open_parts(at, examples=True)
     return [re.findall(r"\*\*(.*?)\*\*", re.sub(r"\\(.)", r"\1", one.label))[0] for one in offered(at)]
 
 

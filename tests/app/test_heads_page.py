@@ -23,7 +23,7 @@ from attnviz.pretrained import load
 from attnviz.tokens import NoTokensError
 from attnviz.ui.heads import table as heads_table
 from tests.app.heads import every_weight, shared, weights
-from tests.app.pages import messages, open_page, page_links, payload, send_update, sent
+from tests.app.pages import messages, open_page, open_parts, page_links, payload, send_update, sent
 from tests.loaded import built_in_model
 from tests.unit.families import save
 
@@ -136,15 +136,6 @@ def test_nonsense_in_a_link_gives_defaults_and_a_note(link: dict[str, str], note
     assert shown == view(open_link(text=DEFAULT_TEXT))
 
 
-@pytest.mark.parametrize("text", ["", "   ", "\n\t"])
-def test_empty_text_gives_a_hint(text: str) -> None:
-    at = open_link()
-    at.text_area(key="text").set_value(text).run()
-    assert not at.exception
-    assert "Type a sentence" in messages(at)
-    assert not sent(at, "explorer")
-
-
 HOSTILE = ["<img src=x onerror=alert(1)> &amp; <b>", "مرحبا بالعالم", "👩\u200d👩\u200d👧 e\u0301", "\0\x1b", "a" * 300,
            "x", "[CLS] [SEP]", "."]  # fmt: skip
 
@@ -193,11 +184,9 @@ def test_a_text_of_which_the_tokenizer_makes_nothing(monkeypatch: pytest.MonkeyP
 def test_the_caution_stands_beside_the_picture_and_the_rest_below() -> None:
     at = open_link()
     assert "A weight says where a head looks, not why" in " ".join(caption.value for caption in at.caption)
-    at.session_state["more"] = "care"
-    at.run()
+    open_parts(at, more="care")
     assert "Jain and Wallace 2019" in " ".join(text.value for text in at.markdown)
-    at.session_state["more"] = "measures"
-    at.run()
+    open_parts(at, more="measures")
     shown = " ".join(text.value for text in at.markdown)
     assert r"| to \[SEP\] | $\sum_{j \in S} \alpha_{ij}$ |" in shown
     assert "| 4.000 bits |" in shown  # 16 tokens
@@ -253,8 +242,7 @@ def test_the_way_to_step_by_step_and_back_keeps_head_and_settings() -> None:
                      "chosen": "3.5_1.1", "threshold": "0.2"}  # fmt: skip
     assert "Layer 3 · head 5" in link.label
     at.switch_page("../../pages/step_by_step.py")
-    for name, value in query.items():
-        at.query_params[name] = value
+    at.query_params.update(query)
     at.run()
     assert not at.exception
     assert (at.query_params["layer"], at.query_params["head"], at.query_params["step"]) == ("3", "5", "weights")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import parse_qsl
 
@@ -15,17 +14,10 @@ from attnviz.pretrained import load
 from attnviz.ui import caches
 from tests.app.pages import choose, messages, open_page
 from tests.app.walking import panels, values, walk
-from tests.unit.bert.test_blank import saved
 from tests.unit.families import BERT, save_model
 
 TEXT = "The cat sat on the mat near Ann."
 SAT = 3
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    yield str(saved("bert", tmp_path_factory.mktemp("models") / "bert"))
-    caches.clear()
 
 
 def opened(model: str, **query: str) -> AppTest:

@@ -8,7 +8,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.ui import FRAME
-from tests.app.pages import open_page, payload, send_update
+from tests.app.pages import html, open_page, payload, send_update
 from tests.payloads import read_payload
 
 APP = FRAME
@@ -57,8 +57,7 @@ def test_the_button_leads_in_and_the_link_keeps_it_from_page_to_page() -> None:
     at.button(key="lecture_switch").click().run()
     assert at.query_params["lecture"] == "1"
     assert keyboard(at)["lecture"]
-    html = " ".join(block.proto.body for block in at.get("html"))
-    assert "--least-type" in html
+    assert "--least-type" in html(at)
     assert payload(at, "walk")[0]["lecture"]
     at.switch_page("../../pages/averages.py").run()
     assert at.query_params["lecture"] == "1"

@@ -18,7 +18,7 @@ from attnviz.ui import FRAME
 from attnviz.ui.lessons.state import LessonRecord
 from attnviz.ui.state import ViewRecord, record_key
 from tests.app.lessons import bar, link
-from tests.app.pages import choose, go_to_page, messages, open_page, payload, payloads, send, send_update
+from tests.app.pages import choose, go_to_page, messages, open_page, open_parts, payload, payloads, send, send_update
 from tests.app.views.links import PAGES
 from tests.app.views.record import read
 
@@ -138,8 +138,7 @@ def test_the_visitors_lesson_is_opened_reordered_and_left() -> None:
         Scene(f"{HOSTILE} {n}", HOSTILE, page, "text=a") for n, page in enumerate(("tokens", "heads", "tokens"))
     )
     at = go_to_page(open_page(), "lessons", {})
-    at.session_state["lessons_tab"] = "Your own"
-    at.run()
+    open_parts(at, lessons_tab="Your own")
     field = at.file_uploader(key="lesson_file")
     assert field.label == f"Open a lesson file (YAML, up to {MAX_BYTES // 1000} kB)"
     assert field.proto.max_upload_size_mb == 1  # Streamlit's least
@@ -162,8 +161,7 @@ def test_the_visitors_lesson_is_opened_reordered_and_left() -> None:
     assert HOSTILE in bar(at), "it is text"
     go_to_page(at, "lessons", {})
     assert read_lesson(lecture_header(at)["lesson"].encode(), OWN) == kept
-    at.session_state["lessons_tab"] = "Your own"
-    at.run()
+    open_parts(at, lessons_tab="Your own")
     at.button(key="lesson_drop").click().run()
     assert lecture_header(at)["lesson"] == ""  # which the browser forgets
     at.button(key="lesson_undo").click().run()
@@ -179,8 +177,7 @@ def lesson_of(at: AppTest) -> Any:
 def own_lesson(text: str) -> AppTest:
     """Open a lesson file on the page Start."""
     at = go_to_page(open_page(), "lessons", {})
-    at.session_state["lessons_tab"] = "Your own"
-    at.run()
+    open_parts(at, lessons_tab="Your own")
     at.get("file_uploader")[0].set_value(("own.yaml", text.encode(), "application/yaml")).run()
     assert messages(at) == ""
     return at
@@ -245,8 +242,7 @@ def test_a_scene_is_edited_and_every_change_is_undone() -> None:
 def test_the_view_of_a_scene_is_replaced_by_the_one_that_is_open() -> None:
     at = own_lesson(THREE)
     go_to_page(at, "heads", {"layer": "4", "head": "5"})
-    at.session_state["share"] = True
-    at.run()
+    open_parts(at, share=True)
     at.selectbox(key="lesson_replace_at").set_value(1)
     at.session_state["share"] = True
     at.button(key="FormSubmitter:lesson_replace-Replace its view").click().run()
@@ -464,8 +460,7 @@ def test_a_lesson_is_renamed_and_a_name_that_no_lesson_can_have_is_refused() -> 
     at.button(key="lesson_undo").click().run()
     assert (lesson_of(at).title, lesson_of(at).summary) == ("Mine", "")
     assert not at.code
-    at.session_state["lesson_format"] = True
-    at.run()
+    open_parts(at, lesson_format=True)
     assert read_lesson(at.code[0].value.encode(), OWN).scenes
 
 

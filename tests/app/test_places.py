@@ -1,13 +1,13 @@
-"""The bar with the app's name, its places and the chapters of the open one; what a view keeps from one to another."""
+"""The bar with the app's name, its places and the chapters of the open one; what a view keeps from one to another, and
+what the pages show of an empty text."""
 
 from __future__ import annotations
 
 import pytest
-from streamlit.runtime.scriptrunner import ScriptRunContext
 from streamlit.testing.v1 import AppTest
 
 from attnviz.links.pages import PAGES, PLACES, Chapter, Page, chapters
-from tests.app.pages import blocks, go_to_page, in_places, open_page
+from tests.app.pages import blocks, go_through_history, go_to_page, in_places, messages, open_page, sent
 
 CHAPTERS = [chapter for place in PLACES for chapter in chapters(place)]
 
@@ -66,13 +66,8 @@ def test_another_part_of_train_begins_with_no_cell_and_no_run_of_the_one_before(
 def test_a_part_from_the_history_or_in_a_longer_link_opens_as_a_link(monkeypatch: pytest.MonkeyPatch) -> None:
     at = go_to_page(open_page("tokens", text="one two"), "bert", {"bert_part": "back", "seed": "5"})
     assert at.query_params == {"bert_part": "back", "seed": "5"}
-    reset = ScriptRunContext.reset
-
-    def went_back(self: ScriptRunContext, *args: object, **kwargs: object) -> None:
-        reset(self, *args, **{**kwargs, "is_history_navigation": True})
-
     at = open_page("tokens", text="one two")
-    monkeypatch.setattr(ScriptRunContext, "reset", went_back)
+    go_through_history(monkeypatch)
     assert go_to_page(at, "bert", {"bert_part": "back"}).query_params == {"bert_part": "back"}
 
 
@@ -83,3 +78,14 @@ def test_the_open_place_leads_to_its_first_chapter_and_the_open_chapter_changes_
     at = open_page("heads", layer="2", q="3")
     at.button(key="chapter_").click().run()
     assert at.query_params == {"layer": "2", "q": "3"}
+
+
+@pytest.mark.parametrize("text", ["", "   ", "\n\t"])
+@pytest.mark.parametrize(("page", "picture"), [("", "walk"), ("heads", "explorer"), ("compare", "compare")])
+def test_an_empty_text_gives_a_hint_in_place_of_a_picture(page: str, picture: str, text: str) -> None:
+    at = open_page(page)
+    assert sent(at, picture)
+    at.text_area(key="text").set_value(text).run()
+    assert not at.exception
+    assert "Type a sentence" in messages(at)
+    assert not sent(at, picture)

@@ -6,16 +6,14 @@ Some of the links are old.
 from __future__ import annotations
 
 from dataclasses import is_dataclass
-from typing import Any
 
 import pytest
-from streamlit.runtime.scriptrunner_utils.script_run_context import ScriptRunContext
 from streamlit.testing.v1 import AppTest
 
 from attnviz.links.link import DEFAULT_TEXT, KEYS
 from attnviz.links.pages import OPENING, PAGES
 from attnviz.ui import state
-from tests.app.pages import choose, go_to_page, messages, open_page, payload
+from tests.app.pages import choose, go_through_history, go_to_page, messages, open_page, open_parts, payload
 from tests.app.walking import panels, values, walk
 
 
@@ -202,12 +200,7 @@ def test_a_run_that_ends_early_leaves_a_state_that_the_next_one_can_use(writes: 
 def test_going_back_to_a_bare_address_over_another_page_opens_its_first_view(monkeypatch: pytest.MonkeyPatch) -> None:
     at = choose(open_page(), "head", 5)
     assert dict(go_to_page(at, "tokens", {}).query_params) == {}
-    reset = ScriptRunContext.reset
-
-    def back(self: Any, *args: Any, **kwargs: Any) -> None:
-        reset(self, *args, **{**kwargs, "is_history_navigation": True})
-
-    monkeypatch.setattr(ScriptRunContext, "reset", back)
+    go_through_history(monkeypatch)
     go_to_page(at, "step_by_step", {})
     assert dict(at.query_params) == {}
     assert values(at)["head"] == int(OPENING["head"])
@@ -215,12 +208,7 @@ def test_going_back_to_a_bare_address_over_another_page_opens_its_first_view(mon
 
 def test_going_back_restores_the_view(at: AppTest, monkeypatch: pytest.MonkeyPatch) -> None:
     press(at, 0, link={})
-    reset = ScriptRunContext.reset
-
-    def back(self: Any, *args: Any, **kwargs: Any) -> None:
-        reset(self, *args, **{**kwargs, "is_history_navigation": True})
-
-    monkeypatch.setattr(ScriptRunContext, "reset", back)
+    go_through_history(monkeypatch)
     at.query_params.clear()
     at.run()
     assert (at.text[0].value, at.query_params) == ("layer 0 head 0", {})
@@ -259,8 +247,7 @@ def test_a_pin_follows_its_word_to_another_source() -> None:
 def test_a_pin_that_the_app_sets_for_the_new_tokens_stays() -> None:
     """Surprise me opens BERT in place of the toy, and pins the row 11, which was another word of the toy's text."""
     at = open_page(text=OPENING["text"], source="toy", q="11")
-    at.session_state["examples"] = True
-    at.run()
+    open_parts(at, examples=True)
     at.button(key="surprise").click().run()
     labels = walk(at)[1].header.query.labels
     assert [labels[values(at)[name]] for name in ("q", "k")] == ["it", "bicycle"]

@@ -15,7 +15,7 @@ from attnviz.links.pages import OPENING
 from attnviz.steps import STEPS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import Positions, ToyConfig
-from tests.app.pages import choose, messages, open_page, payload, send_update, sent
+from tests.app.pages import choose, messages, open_page, payload, send_update
 from tests.app.walking import of_head, panels, step_of, values, walk
 from tests.loaded import built_in_model
 from tests.toy import run_block
@@ -213,15 +213,6 @@ def test_the_note_disappears_after_a_change() -> None:
     choose(at, "step", "scaled")
     choose(at, "step", "weights")
     assert not at.warning
-
-
-@pytest.mark.parametrize("text", ["", "   ", "\n\t"])
-def test_empty_text_gives_a_hint(text: str) -> None:
-    at = open_page()
-    at.text_area(key="text").set_value(text).run()
-    assert not at.exception
-    assert "Type a sentence" in messages(at)
-    assert not sent(at, "walk")
 
 
 @pytest.mark.parametrize(

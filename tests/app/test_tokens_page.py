@@ -24,8 +24,7 @@ def at() -> AppTest:
 def open_tokens(at: AppTest, **query: str) -> AppTest:
     """Open the page with a link's query."""
     at.switch_page("../../pages/tokens.py")
-    for name, value in query.items():
-        at.query_params[name] = value
+    at.query_params.update(query)
     at.run()
     assert not at.exception
     return at

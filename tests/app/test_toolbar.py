@@ -14,7 +14,7 @@ from attnviz.lessons import shipped
 from attnviz.ui import FRAME
 from attnviz.ui.messages import plain
 from attnviz.ui.share import scene_file
-from tests.app.pages import payload, send
+from tests.app.pages import open_parts, payload, send
 
 APP = FRAME
 
@@ -26,14 +26,10 @@ def shown(at: AppTest) -> set[str]:
 
 def opened(key: str, **query: str) -> AppTest:
     at = AppTest.from_file(str(APP), default_timeout=120)
-    for name, value in query.items():
-        at.query_params[name] = value
+    at.query_params.update(query)
     at.run()
     assert not shown(at)  # nothing is made before it is asked for
-    at.session_state[key] = True
-    at.run()
-    assert not at.exception
-    return at
+    return open_parts(at, **{key: True})
 
 
 def test_share_offers_the_view_as_a_scene_that_a_lesson_can_hold() -> None:
@@ -47,9 +43,7 @@ def test_share_offers_the_view_as_a_scene_that_a_lesson_can_hold() -> None:
 
 def test_numbers_and_code_are_offered_on_step_by_step_only() -> None:
     at = opened("export", step="weights", text="a b c")
-    at.session_state["export_tab"] = "Numbers, code"
-    at.run()
-    assert not at.exception
+    open_parts(at, export_tab="Numbers, code")
     assert {"CSV", "npz", "Notebook", "Script"} <= shown(at)
     at.switch_page("../../pages/tokens.py").run()
     assert not at.exception
@@ -72,15 +66,10 @@ def test_an_address_that_is_no_page_gets_a_message_and_no_code(address: str) -> 
 def web_page(page: str, **query: str) -> AppTest:
     """Open a page of the app, and in its Export the tab for a web page."""
     at = AppTest.from_file(str(APP), default_timeout=120)
-    for name, value in query.items():
-        at.query_params[name] = value
+    at.query_params.update(query)
     at.run()
     at.switch_page(f"../../pages/{page}.py").run()
-    at.session_state["export"] = True
-    at.session_state["export_tab"] = "Web page"
-    at.run()
-    assert not at.exception
-    return at
+    return open_parts(at, export=True, export_tab="Web page")
 
 
 @pytest.mark.parametrize(

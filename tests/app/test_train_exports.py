@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-import time
 from base64 import b64decode
 from dataclasses import replace
 from io import BytesIO
@@ -34,6 +33,7 @@ from tests.app.pages import open_page
 from tests.app.test_train_page import FAST, newest, told
 from tests.app.test_train_page import trained as train
 from tests.payloads import read_payload
+from tests.waiting import until
 
 SAMPLE = "</script><b>abcabcab"
 
@@ -142,10 +142,8 @@ def test_a_model_of_a_text_is_a_file_that_the_other_pages_show_and_has_no_moving
     plan = next(one for one in SERIES if one.name == "heads").plan(len(set(text)))
     jobs, visitor = training_jobs(), "a visitor of the test"
     jobs.start(visitor, replace(plan, training=replace(plan.training, steps=10, batch=4)), text)
-    since = time.monotonic()
-    while not (job := jobs.jobs(visitor)[0]).view.has_ended:
-        assert time.monotonic() - since < 60
-        time.sleep(0.05)
+    job = jobs.jobs(visitor)[0]
+    until(lambda: job.view.has_ended)
     chosen = SnapshotName(visitor, "text", job.number, 10, "to be", "decoder.0.3")
     assert chosen.head() == (Place("decoder", 0), 3)
     made = model_file(chosen)

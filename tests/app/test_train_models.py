@@ -15,7 +15,7 @@ from attnviz import trained
 from attnviz.trained import recorded, shipped
 from attnviz.training.jobs.weights import model_of
 from attnviz.ui.training_jobs import training_jobs
-from tests.app.pages import boxes, go_to_page, open_page, payload
+from tests.app.pages import boxes, go_to_page, open_page, open_parts, payload
 from tests.app.test_train_page import FAST, command, newest, send_values, told
 from tests.app.test_train_page import trained as train
 from tests.app.walking import panels
@@ -29,8 +29,7 @@ pytestmark = pytest.mark.usefixtures("no_training_is_left")
 
 def upload(at: AppTest, data: bytes, name: str = "mine.safetensors") -> AppTest:
     """Open the button with the field, and upload a file."""
-    at.session_state["more_of_model"] = True
-    at.run()
+    open_parts(at, more_of_model=True)
     return at.file_uploader(key="trained_file").set_value((name, data, "application/octet-stream")).run()
 
 
@@ -157,6 +156,5 @@ def test_the_message_about_a_refused_file_goes_with_the_next_choice() -> None:
 def test_the_field_for_a_model_s_file_is_created_when_its_button_opens() -> None:
     at = open_page("train")
     assert not at.get("file_uploader")
-    at.session_state["more_of_model"] = True
-    at.run()
+    open_parts(at, more_of_model=True)
     assert at.get("file_uploader")

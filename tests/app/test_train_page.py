@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable
 from itertools import count, cycle, islice
 from typing import Any
@@ -25,11 +24,9 @@ from attnviz.training.tasks.task import IGNORED
 from attnviz.ui.train.runs import diverging
 from attnviz.ui.training_jobs import training_jobs
 from tests.app.pages import SETTINGS_OPEN, boxes, go_to_page, messages, open_page, payload, send_update
-from tests.app.training import accuracies, moment, wait_for_news
+from tests.app.training import accuracies, moment, run_until
 
 FAST = {"steps": "20", "batch": "16", "rate": "0.01"}
-PATIENCE = 240
-"""Seconds; on a busy machine the process of a training takes a minute to start"""
 _numbers = count(1)
 
 
@@ -55,12 +52,7 @@ def send_values(at: AppTest, **values: object) -> AppTest:
 
 def until(at: AppTest, true: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
     """Run the page as the browser does while a training goes on, until its newest run is as wanted."""
-    since = time.monotonic()
-    while not true(newest(at)):
-        assert time.monotonic() - since < PATIENCE, newest(at)["state"]
-        wait_for_news()
-        at.run()
-        assert not at.exception
+    run_until(at, lambda: true(newest(at)), why=lambda: newest(at)["state"])
     return newest(at)
 
 

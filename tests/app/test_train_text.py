@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from itertools import count
 from typing import Any
 
@@ -30,10 +29,8 @@ from attnviz.training.text.subject import Documents, Text
 from attnviz.ui.train.arrays import logits_of
 from attnviz.ui.training_jobs import training_jobs
 from tests.app.pages import SETTINGS_OPEN, boxes, go_to_page, messages, open_page, payload, send_update
-from tests.app.training import wait_for_news
+from tests.app.training import run_until
 
-PATIENCE = 240
-"""Seconds; on a busy machine the process of a training takes a minute to start"""
 _numbers = count(1)
 
 
@@ -57,16 +54,6 @@ def command(at: AppTest, name: str) -> AppTest:
     return send_update(at, "model_series", {"number": next(_numbers), "values": {"commands": [[next(_numbers), name]]}})
 
 
-def until(at: AppTest, true: Callable[[], bool]) -> None:
-    """Run the page as the browser does while a training goes on, until it is as wanted."""
-    since = time.monotonic()
-    while not true():
-        assert time.monotonic() - since < PATIENCE
-        wait_for_news()
-        at.run()
-        assert not at.exception
-
-
 def part(digest: str, name: str) -> dict[str, np.ndarray]:
     found: dict[str, np.ndarray] = load(array_store().request(f"{digest}~{name}").result(60).decompressed())
     return found
@@ -83,7 +70,7 @@ def test_one_stage_and_then_the_whole_series_is_trained() -> None:
     at = opened()
     assert [one["run"]["state"] for one in told(at)["stages"]] == ["new"] * 8
     command(at, "train:head")
-    until(at, lambda: stage(at, "head")["run"]["state"] == "done")
+    run_until(at, lambda: stage(at, "head")["run"]["state"] == "done")
     job = training_jobs().job(told(at)["values"]["visitor"])
     assert job is not None
     blocks = told(at)["text"]["blocks"]
@@ -92,7 +79,7 @@ def test_one_stage_and_then_the_whole_series_is_trained() -> None:
     assert part(digest, "l.5")["loss"] == pytest.approx(expected["loss"])
     assert part(digest, "s.0.5")["weights.decoder"].shape == (2, 1, 8, 8)
     command(at, "all")
-    until(at, lambda: all(one["run"]["state"] == "done" for one in told(at)["stages"]))
+    run_until(at, lambda: all(one["run"]["state"] == "done" for one in told(at)["stages"]))
     held = payload(at, "model_series")[1]
     assert all(np.isfinite(held[f"{n}.held_out"][-1]) for n in range(8))
     assert stage(at, "gpt")["samples"] == [0, 5]
@@ -104,7 +91,7 @@ def test_a_stage_opens_on_another_page_with_its_own_weights_and_on_generate() ->
     at = opened(sample="Anna")
     for name in ("gru", "head"):
         command(at, f"train:{name}")
-        until(at, lambda name=name: stage(at, name)["run"]["state"] == "done")
+        run_until(at, lambda name=name: stage(at, name)["run"]["state"] == "done")
     assert "no attention" in stage(at, "gru")["run"]["cannot_open"]
     assert stage(at, "head")["run"]["cannot_open"] == ""
     visitor = told(at)["values"]["visitor"]
@@ -149,7 +136,7 @@ def test_recorded_trainings_are_shown_until_a_stage_is_trained_or_set_otherwise(
 def test_a_second_training_is_drawn_over_the_first_and_one_that_diverges_is_said_to() -> None:
     at = open_page("train", train_part="text", steps="60", optimiser="sgd", rate="10", train_dropout="0.1")
     command(at, "train:head")
-    until(at, lambda: stage(at, "head")["run"]["state"] == "done")
+    run_until(at, lambda: stage(at, "head")["run"]["state"] == "done")
     job = training_jobs().job(told(at)["values"]["visitor"])
     assert job is not None
     assert (job.plan.training.optimiser, job.plan.training.learning_rate) == ("sgd", 10)
@@ -165,7 +152,7 @@ def test_a_second_training_is_drawn_over_the_first_and_one_that_diverges_is_said
     )
     at.selectbox(key="rate").set_value(None).run()
     command(at, "train:head")
-    until(at, lambda: stage(at, "head")["run"]["state"] == "done")
+    run_until(at, lambda: stage(at, "head")["run"]["state"] == "done")
     assert stage(at, "head")["run"]["message"] == ""
     assert stage(at, "head")["run"]["speed"]
     assert stage(at, "head")["earlier"] == ["learning rate 10", "recorded"]
@@ -176,23 +163,23 @@ def test_one_step_after_another_and_slow_motion() -> None:
     at = opened()
     for step in (1, 2):
         command(at, "step:head")
-        until(at, lambda step=step: stage(at, "head")["run"]["step"] == step)
-        until(at, lambda: stage(at, "head")["run"]["state"] == "stopped")
+        run_until(at, lambda step=step: stage(at, "head")["run"]["step"] == step)
+        run_until(at, lambda: stage(at, "head")["run"]["state"] == "stopped")
     values = {"slow": 100, "commands": [[next(_numbers), "train:gpt"]]}
     send_update(at, "model_series", {"number": next(_numbers), "values": values})
     assert told(at)["values"]["slow"] == 100
     job = training_jobs().job(told(at)["values"]["visitor"])
     assert job is not None
     assert job.speed_limit == 10
-    until(at, lambda: stage(at, "gpt")["run"]["state"] == "done")
+    run_until(at, lambda: stage(at, "gpt")["run"]["state"] == "done")
 
 
 def test_a_stage_is_stopped_and_goes_on_and_is_let_alone_by_commands_of_tasks_and_on_another_text() -> None:
     at = open_page("train", SETTINGS_OPEN, train_part="text", steps="100000", batch="4")
     command(at, "train:bigram")
-    until(at, lambda: stage(at, "bigram")["run"]["step"] > 0)
+    run_until(at, lambda: stage(at, "bigram")["run"]["step"] > 0)
     command(at, "stop")
-    until(at, lambda: stage(at, "bigram")["run"]["state"] == "stopped")
+    run_until(at, lambda: stage(at, "bigram")["run"]["state"] == "stopped")
     step = stage(at, "bigram")["run"]["step"]
     job = training_jobs().job(told(at)["values"]["visitor"])
     for foreign in ("train", "control", "all:bigram", "continue:bigram"):
@@ -204,7 +191,7 @@ def test_a_stage_is_stopped_and_goes_on_and_is_let_alone_by_commands_of_tasks_an
     assert (job.view.status, job.view.step) == ("stopped", step)
     at.number_input(key="text_to").set_value(None).run()
     command(at, "continue")
-    until(at, lambda: stage(at, "bigram")["run"]["step"] > step)
+    run_until(at, lambda: stage(at, "bigram")["run"]["step"] > step)
     command(at, "stop")
 
 
@@ -216,7 +203,7 @@ def test_a_text_of_ones_own_is_used_and_no_link_holds_it() -> None:
     assert "Ein" not in str(at.query_params)
     assert stage(at, "gpt")["expected"] == []
     command(at, "train:bigram")
-    until(at, lambda: stage(at, "bigram")["run"]["state"] == "done")
+    run_until(at, lambda: stage(at, "bigram")["run"]["state"] == "done")
     at.segmented_control(key="train_text_from").set_value("built_in").run()
     assert stage(at, "bigram")["run"]["state"] == "new", "another text has trainings of its own"
     at.segmented_control(key="train_text_from").set_value("upload").run()
@@ -286,7 +273,7 @@ def test_a_text_shorter_than_a_block_trains_what_it_can_and_says_so() -> None:
     assert "blocks of 32" in messages(at)
     assert stage(at, "gpt")["run"]["state"] == "new"
     command(at, "train:bigram")
-    until(at, lambda: stage(at, "bigram")["run"]["state"] == "done")
+    run_until(at, lambda: stage(at, "bigram")["run"]["state"] == "done")
 
 
 @pytest.mark.parametrize("cut", ["chunks", "plain"])
@@ -304,7 +291,7 @@ def test_a_text_is_cut_line_by_line_shown_and_trained_on(cut: Cut) -> None:
     assert (shown["sequences"], shown["lengths"]) == (len(expected), [min(map(len, expected)), max(map(len, expected))])
     assert shown["dropped"] == len(train) - sum(map(len, expected)) + shown["repeated"]
     command(at, "train:bigram")
-    until(at, lambda: stage(at, "bigram")["run"]["state"] == "done")
+    run_until(at, lambda: stage(at, "bigram")["run"]["state"] == "done")
     assert stage(at, "bigram")["changed"].startswith("chunks of lines" if cut == "chunks" else "a plain cut of lines")
     job = training_jobs().job(told(at)["values"]["visitor"])
     assert job is not None
@@ -340,7 +327,7 @@ def test_a_part_of_a_text_is_trained_on() -> None:
     assert (at.query_params["text_from"], at.query_params["text_to"]) == (str(first), str(second))
     assert told(at)["text"]["size"] == second - first
     command(at, "train:bigram")
-    until(at, lambda: stage(at, "bigram")["run"]["state"] == "done")
+    run_until(at, lambda: stage(at, "bigram")["run"]["state"] == "done")
     job = training_jobs().job(told(at)["values"]["visitor"])
     assert job is not None
     assert job.text == book[first:second]

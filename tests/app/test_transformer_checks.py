@@ -28,7 +28,7 @@ from attnviz.toy.transformer import Transformer, draw_stack, trace_transformer
 from attnviz.trace.layer import Norm
 from attnviz.trace.vocabulary import Vocabulary
 from attnviz.ui.transformer.checks import NOT_KNOWN
-from tests.app.pages import figures, messages, open_page, payloads
+from tests.app.pages import captions, figures, html, messages, open_page, payloads
 from tests.unit.families import save
 from tests.unit.toy.transformers import torchs_stack
 
@@ -56,22 +56,18 @@ def opened(check: str, **query: str) -> AppTest:
 
 def mistake(at: AppTest) -> str:
     """Return the HTML of a mistake beside what is right; empty if the page shows none."""
-    return "".join(one.proto.body for one in at.get("html") if 'class="mistake' in one.proto.body)
+    return html(at, 'class="mistake')
 
 
 def boxes(at: AppTest) -> list[tuple[str, str, str]]:
     """Return the title, the shape and the address of each box of the overview."""
     pattern = r'<a class="ov-box[^"]*" href="([^"]*)"[^>]*><span[^>]*>([^<]*)</span><span[^>]*>([^<]*)</span>'
-    found = re.findall(pattern, "".join(one.proto.body for one in at.get("html")))
+    found = re.findall(pattern, html(at))
     return [(unescape(title), unescape(shape), unescape(address)) for address, title, shape in found]
 
 
 def said(at: AppTest) -> str:
     return " ".join(one.value for one in at.markdown)
-
-
-def captions(at: AppTest) -> str:
-    return " ".join(one.value for one in at.caption)
 
 
 def theirs(text: str, config: TransformerConfig) -> list[torch.Tensor]:

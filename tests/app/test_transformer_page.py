@@ -42,34 +42,31 @@ def test_the_page_opens_on_a_small_encoder_with_a_document_for_each_attention() 
     assert not at.warning
 
 
+def torchs_states(config: TransformerConfig) -> np.ndarray:
+    """Return the last states of the decoder of a model with both, as torch's modules compute them."""
+    tokenize = WordTokenizer().tokenize
+    trace = trace_transformer(tokenize(DEFAULT_TEXT), tokenize(EXAMPLE_TARGET), config)
+    x, y = (sum(one.values(), start=torch.zeros(())) for one in (trace.embedding_parts, trace.decoder_embedding_parts))
+    theirs = torchs_stack(config, draw_stack(config))
+    with torch.no_grad():
+        mask = theirs.generate_square_subsequent_mask(len(y))
+        states: np.ndarray = theirs(x[None], y[None], tgt_mask=mask, tgt_is_causal=True)[0].numpy()
+    return states
+
+
 @pytest.mark.parametrize("norm", ["post", "pre"])
 def test_the_last_state_of_a_model_with_both_is_torchs(norm: Any) -> None:
     at = opened(
         architecture="both", norm=norm, depth="2", block="5", part="final_norm" if norm == "pre" else "block_output"
     )
-    config = TransformerConfig("both", norm=norm)
-    tokenize = WordTokenizer().tokenize
-    trace = trace_transformer(tokenize(DEFAULT_TEXT), tokenize(EXAMPLE_TARGET), config)
-    x, y = (sum(one.values(), start=torch.zeros(())) for one in (trace.embedding_parts, trace.decoder_embedding_parts))
-    theirs = torchs_stack(config, draw_stack(config))
-    with torch.no_grad():
-        mask = theirs.generate_square_subsequent_mask(len(y))
-        expected = theirs(x[None], y[None], tgt_mask=mask, tgt_is_causal=True)[0]
     shown = panels(at)["final_norm" if norm == "pre" else "block_output"]
-    np.testing.assert_allclose(shown, expected.numpy(), rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(shown, torchs_states(TransformerConfig("both", norm=norm)), rtol=1e-5, atol=1e-5)
 
 
 def test_an_encoder_of_six_blocks_stands_beside_a_decoder_of_one() -> None:
     at = opened(architecture="both", depth="6", decoder_depth="1", block="7", part="block_output")
-    config = TransformerConfig("both", 6, decoder_depth=1)
-    tokenize = WordTokenizer().tokenize
-    trace = trace_transformer(tokenize(DEFAULT_TEXT), tokenize(EXAMPLE_TARGET), config)
-    x, y = (sum(one.values(), start=torch.zeros(())) for one in (trace.embedding_parts, trace.decoder_embedding_parts))
-    theirs = torchs_stack(config, draw_stack(config))
-    with torch.no_grad():
-        mask = theirs.generate_square_subsequent_mask(len(y))
-        expected = theirs(x[None], y[None], tgt_mask=mask, tgt_is_causal=True)[0]
-    np.testing.assert_allclose(panels(at)["block_output"], expected.numpy(), rtol=1e-5, atol=1e-5)
+    expected = torchs_states(TransformerConfig("both", 6, decoder_depth=1))
+    np.testing.assert_allclose(panels(at)["block_output"], expected, rtol=1e-5, atol=1e-5)
     kinds = [attention["kind"] for attention in model(at)["attentions"]]
     assert kinds == [*["encoder"] * 6, "decoder", "cross"]
 

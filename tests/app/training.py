@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 import numpy as np
 from safetensors.numpy import load
+from streamlit.testing.v1 import AppTest
 
 from attnviz.runtime.arrays import array_store
 from attnviz.ui.training_jobs import training_jobs
+from tests.waiting import until
 
+PATIENCE = 240
+"""Seconds; on a busy machine the process of a training takes a minute to start"""
 _seen: dict[int, int] = {}
 """The version of each job when `wait_for_news` returned last"""
 
@@ -22,6 +27,17 @@ def wait_for_news() -> None:
         time.sleep(0.02)
     _seen.clear()
     _seen.update(now)
+
+
+def run_until(at: AppTest, true: Callable[[], bool], why: Callable[[], object] = lambda: "it never came true") -> None:
+    """Run the page as the browser does while a training goes on, until it is as wanted; `why` says why it is not."""
+
+    def run() -> None:
+        wait_for_news()
+        at.run()
+        assert not at.exception
+
+    until(true, PATIENCE, meanwhile=run, why=why)
 
 
 def _versions() -> dict[int, int]:

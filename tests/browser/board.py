@@ -11,26 +11,28 @@ from tests.browser.evaluate import evaluate
 
 BOARD = ".attnviz-board"
 
+TEXT_PEN = """(write) => new Proxy(document.createElement('canvas').getContext('2d'), {
+  get(target, property) {
+    const value = target[property];
+    if (property === 'fillText') return (text, x, y) => write(target, text, x, y);
+    return typeof value === 'function' ? value.bind(target) : value;
+  },
+  set: (target, property, value) => { target[property] = value; return true; },
+})"""
+"""Makes the context of a canvas that gives each text to a function, in place of painting it."""
+
 PAINTED = """([css, name]) => {
   const board = deepFind(css).attnviz;
   const at = board.panels().find((panel) => panel.name === name);
   const inside = ({ x, y }) =>
     x > at.x._offset && x < at.x._offset + at.x._length && y > at.y._offset && y < at.y._offset + at.y._length;
-  const real = document.createElement('canvas').getContext('2d');
   const texts = [];
-  const pen = new Proxy(real, {
-    get(target, property) {
-      const value = target[property];
-      if (property !== 'fillText') return typeof value === 'function' ? value.bind(target) : value;
-      return (text, x, y) => texts.push({ text, place: target.getTransform().transformPoint({ x, y }) });
-    },
-    set: (target, property, value) => { target[property] = value; return true; },
-  });
-  board.paint(pen);
+  board.paint((TEXT_PEN)((target, text, x, y) =>
+    texts.push({ text, place: target.getTransform().transformPoint({ x, y }) })));
   const order = (a, b) => Math.round(a.place.y - b.place.y) || a.place.x - b.place.x;
   const words = (some) => some.sort(order).map(({ text }) => text);
   return { inside: words(texts.filter(({ place }) => inside(place))), all: words(texts) };
-}"""
+}""".replace("TEXT_PEN", TEXT_PEN)
 """Paints the board and returns its texts in reading order: those inside one matrix, and all."""
 
 HAS_PANEL = "([css, name]) => deepFind(css)?.attnviz?.panels().some((one) => one.name === name)"

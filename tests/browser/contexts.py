@@ -290,6 +290,17 @@ def one_touch_page(touch_watch_of_file: Watch, request: pytest.FixtureRequest) -
 
 
 @pytest.fixture
-def page(new_context: Contexts) -> Page:
-    """Open an empty page of 1280 x 720 in a context of its own."""
-    return new_context().new_page()
+def page(request: pytest.FixtureRequest) -> Page:
+    """Open an empty page of 1280 x 720 in a context of its own.
+
+    A file may take another one for all its tests: `pytestmark = pytest.mark.page("one_page", reduced_motion="reduce")`
+    names the fixture, and what the page prefers.
+    """
+    mark = request.node.get_closest_marker("page")
+    if mark is None:
+        new_context: Contexts = request.getfixturevalue("new_context")
+        return new_context().new_page()
+    page: Page = request.getfixturevalue(*mark.args)
+    if mark.kwargs:
+        page.emulate_media(**mark.kwargs)
+    return page

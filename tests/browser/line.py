@@ -11,7 +11,7 @@ from playwright.sync_api import Page, WebSocketRoute
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from tests.browser.settle import frames, in_the_end, settled
+from tests.browser.settle import frames, in_the_end, settled, settled_at
 
 OVER = {ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY}
 
@@ -89,7 +89,6 @@ class Line:
 def held_line(page: Page, url: str) -> Line:
     """Open a page, and hold up all answers once it is shown."""
     line = Line(page)
-    page.goto(url)
-    settled(page)
+    settled_at(page, url)
     line.hold()
     return line

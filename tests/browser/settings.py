@@ -1,4 +1,4 @@
-"""What a visitor opens before it is seen: the side bar with the settings of a page, and the list of examples."""
+"""What a visitor does with settings: opens the side bar or the list of examples, and types a text."""
 
 from __future__ import annotations
 
@@ -21,3 +21,10 @@ def surprise(page: Page) -> None:
     """Choose "Surprise me", the first of the examples."""
     page.get_by_role("button", name="Examples").click()
     page.get_by_role("button", name="Surprise me").click()
+
+
+def type_text(page: Page, text: str, field: str = "text") -> None:
+    """Type a text into a field in place of what stands there, and give it to the page."""
+    area = page.locator(f".st-key-{field} textarea")
+    area.fill(text)
+    area.press("Control+Enter")

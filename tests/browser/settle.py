@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from time import monotonic
 from typing import TypeVar
@@ -89,11 +90,14 @@ LISTEN = """(() => {
     const inside = [...root.querySelectorAll('*')].filter((one) => one.shadowRoot).map((one) => one.shadowRoot);
     return root.querySelector(css) ?? inside.map((one) => deepFind(css, one)).find(Boolean) ?? null;
   };
+  window.deepAll = (root = document) =>
+    [...root.querySelectorAll('*')].flatMap((one) => [...(one.shadowRoot ? deepAll(one.shadowRoot) : []), one]);
 })()""".replace("SOON_MS", str(SOON_MS))
 """Tracks from Streamlit's messages which script runs a page has requested and which are finished, because the page does
 not show a run before the server starts it. A run answers all messages sent before it started.
 
-`isBusy` says whether timers or requests are outstanding. `deepFind` finds an element inside shadow roots too."""
+`isBusy` says whether timers or requests are outstanding. `deepFind` finds an element inside shadow roots too, `deepAll`
+all elements."""
 
 WAITING_FOR = """() => {
   const pictureIn = (place) => {
@@ -172,6 +176,18 @@ def settled(page: Page, *, timeout_s: float = TIMEOUT_S) -> Page:
         pending = page.evaluate(WAITING_FOR) or "nothing, but it keeps changing"
         raise AssertionError(f"after {timeout_s} s {page.url} still waits for {pending}") from None
     return page
+
+
+def settled_at(page: Page, url: str) -> Page:
+    """Open an address, and wait as `settled` does; return the page."""
+    page.goto(url)
+    return settled(page)
+
+
+def settled_once_at(page: Page, url: str | re.Pattern[str] | Callable[[str], bool]) -> Page:
+    """Wait until the page is at an address like this, and then as `settled` does; return the page."""
+    page.wait_for_url(url)
+    return settled(page)
 
 
 def frames(page: Page) -> Page:

@@ -24,11 +24,7 @@ LINKS = (
     "/lessons",
 )
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    one_page.emulate_media(reduced_motion="reduce")
-    return one_page
+pytestmark = pytest.mark.page("one_page", reduced_motion="reduce")
 
 
 @pytest.mark.parametrize("link", LINKS)

@@ -14,7 +14,7 @@ from tests.browser.board import matrix
 from tests.browser.line import Line
 from tests.browser.modules import Run, imported
 from tests.browser.settings import surprise
-from tests.browser.settle import settled
+from tests.browser.settle import settled, settled_at, settled_once_at
 
 LINK: dict[str, Any] = {
     "keys": ["text", "step", "q", "mask", "stretch"],
@@ -190,8 +190,7 @@ def test_what_is_pressed_in_a_dialog_of_ours_happens_at_once(plain_page: Page, s
 @pytest.mark.parametrize("by_keyboard", [True, False])
 def test_a_text_is_sent_with_what_was_chosen(page: Page, app_url: str, by_keyboard: bool) -> None:
     line = Line(page)
-    page.goto(f"{app_url}/?source=pretrained&step=tokens")
-    settled(page)
+    settled_at(page, f"{app_url}/?source=pretrained&step=tokens")
     page.get_by_role("radio", name="Masked").click()
     page.get_by_role("button", name="head 4", exact=True).click()
     page.wait_for_url(re.compile("step=masked"))
@@ -205,8 +204,7 @@ def test_a_text_is_sent_with_what_was_chosen(page: Page, app_url: str, by_keyboa
         field.press("Control+Enter")
     else:
         page.locator(".chosen-settings").click()
-    page.wait_for_url(re.compile("text="))
-    settled(page)
+    settled_once_at(page, re.compile("text="))
     assert page.url.endswith("/?text=one+two+three+four+five+six+seven+eight&source=pretrained&step=masked&head=4")
     assert line.updates() == [{"step": "masked", "head": 4}]
     assert len(line.sent) == asked + 1, "one message, so one run of a part of the page"
@@ -216,8 +214,7 @@ def test_a_text_is_sent_with_what_was_chosen(page: Page, app_url: str, by_keyboa
 
 def test_what_the_page_says_of_a_text_ends_with_it(page: Page, app_url: str) -> None:
     """The text is a part of the page by itself; a note on the link, and the reason of a surprise, are not."""
-    page.goto(f"{app_url}/?source=pretrained&head=99&text=the+cat+sat+because+it+was+tired")
-    settled(page)
+    settled_at(page, f"{app_url}/?source=pretrained&head=99&text=the+cat+sat+because+it+was+tired")
     notes = page.get_by_test_id("stAlert")
     expect(notes).to_have_count(1)
     field = page.get_by_label("Text", exact=True)
@@ -229,8 +226,7 @@ def test_what_the_page_says_of_a_text_ends_with_it(page: Page, app_url: str) -> 
         text = " ".join(["another"] * (number + 2))
         field.fill(text)
         field.press("Control+Enter")
-        page.wait_for_url(re.compile(f"text={text.replace(' ', '.')}&"))
-        settled(page)
+        settled_once_at(page, re.compile(f"text={text.replace(' ', '.')}&"))
         expect(say).to_have_count(0)
         expect(field).to_have_value(text)
         assert matrix(page, "scores").shape == (number + 4, number + 4)

@@ -11,21 +11,21 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 from torch.nn import functional as F
 
 from attnviz.document import document_of_layer, write
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import walk_to_attention
 from attnviz.toy.config import ToyConfig
-from tests.browser.apps.inspector_page import InspectorPage, settled_at
+from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.board import matrix
+from tests.browser.contexts import Contexts
 from tests.browser.modules import Run
-from tests.browser.settle import frames, settled
+from tests.browser.settle import frames, settled, settled_at, settled_once_at
 from tests.browser.test_motion import STILLS
 from tests.toy import run_block
 
-Contexts = Callable[..., BrowserContext]
 TEXT = "The cat sat on the mat and slept"
 N = 8
 WAYS = ("loop", "matrix", "softmax", "data")
@@ -52,9 +52,7 @@ def means(x: torch.Tensor) -> torch.Tensor:
     return x.double().cumsum(0) / torch.arange(1, N + 1)[:, None]
 
 
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
+pytestmark = pytest.mark.page("one_page")
 
 
 @pytest.fixture
@@ -99,12 +97,10 @@ def test_a_step_asks_the_server_nothing_and_the_address_follows(opened: Opened, 
     # The script that writes rows in words comes when the browser is idle: before this, or now.
     assert [url for url in sent if not url.endswith("/rows.js")] == []
     page.go_back()
-    page.wait_for_url(re.compile("way=softmax"))
-    settled(page)
+    settled_once_at(page, re.compile("way=softmax"))
     assert matrix(page, "softmax_weights").shape == (N, N)
     page.go_back()
-    page.wait_for_url(lambda url: "way" not in url)
-    settled(page)
+    settled_once_at(page, lambda url: "way" not in url)
     assert matrix(page, "by_loop").shape == (N, 16)
 
 
@@ -116,7 +112,9 @@ def test_the_loop_is_a_running_sum_and_a_division(opened: Opened, x: torch.Tenso
     inspector.click("by_loop", Q, FEATURE)
     inspector.leave()  # what was clicked stays when the pointer leaves it
     inspector.line("mean").get_by_text(f"all {Q + 1} running sums").click()
-    running = inspector.panel.locator("[data-running]").evaluate_all("all => all.map((one) => +one.dataset.running)")
+    sums = inspector.panel.locator("[data-running]")
+    expect(sums).to_have_count(Q + 1)
+    running = sums.evaluate_all("all => all.map((one) => +one.dataset.running)")
     assert running == pytest.approx(x.double().cumsum(0)[: Q + 1, FEATURE].tolist(), abs=1e-9)
     lit = inspector.page.locator(
         "[data-attnviz-overlay] [data-panel=embeddings_k][data-shape=column][data-state=hovered]"
@@ -173,8 +171,7 @@ def test_the_largest_difference_is_named_and_lit_where_it_is(opened: Opened, pag
     for way, name in (("matrix", "A matrix"), ("data", "Scores from the data")):
         page.keyboard.press("Escape")  # without a pin, the notice speaks of all rows
         page.get_by_role("radio", name=name).click()
-        page.wait_for_url(re.compile(f"way={way}"))
-        settled(page)
+        settled_once_at(page, re.compile(f"way={way}"))
         found = walk.steps.head_outputs if way == "data" else walk.averages[f"by_{way}"]
         gaps = (found.double() - walk.averages["by_loop"].double()).abs()
         row, feature = divmod(int(gaps.argmax()), 16)

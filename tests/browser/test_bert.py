@@ -17,18 +17,15 @@ from attnviz.bert.table import table_of
 from attnviz.pretrained.described import find_folder
 from tests.app.test_bert_blank import theirs
 from tests.browser.board import cells, middle_of_cell
-from tests.browser.settings import open_settings
-from tests.browser.settle import settled
+from tests.browser.settings import open_settings, type_text
+from tests.browser.settle import settled, settled_at
 from tests.loaded import built_in_model
 from tests.unit.bert.test_blank import saved
 
 TEXT = "The cat sat on the mat."
 QUERY, PASTED = "someone is ill", "The train was late. A cat was sleeping on the sofa. Prices went up."
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
+pytestmark = pytest.mark.page("one_page")
 
 
 # ---- configuration, embeddings and back
@@ -163,8 +160,7 @@ def test_junk_comes_out_and_the_mask_hides_a_change(page: Page, app_url: str) ->
 
 
 def test_the_embedding_is_cut_into_other_parts(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/bert?bert_part=subsets&q=2&text={TEXT}")
-    settled(page)
+    settled_at(page, f"{app_url}/bert?bert_part=subsets&q=2&text={TEXT}")
     page.locator(".st-key-subset_heads").get_by_text("8", exact=True).click()
     said = page.locator(".said", has_text="8 heads give 8")
     expect(said).to_be_visible()
@@ -205,8 +201,7 @@ def test_a_blank_is_typed_and_filled(page: Page, app_url: str, tmp_path: Path) -
     page.goto(f"{app_url}/bert?bert_part=blank&model={folder}")
     expect(page.locator(".filled mark")).to_have_count(1)
     settled(page)
-    page.locator(".st-key-text textarea").fill("The cat [MASK] on the mat.")
-    page.keyboard.press("Control+Enter")
+    type_text(page, "The cat [MASK] on the mat.")
     expect(page.get_by_text("[MASK], position 3")).to_be_visible()
     settled(page)
     (best,) = theirs(str(folder), "The cat [MASK] on the mat.").topk(5).values

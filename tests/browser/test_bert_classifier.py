@@ -18,7 +18,7 @@ from attnviz.bert.classification.shipped import load as load_shipped
 from attnviz.training.loop import Trainer
 from attnviz.training.plan import build
 from attnviz.training.vectors import Vectors
-from tests.browser.settings import open_settings
+from tests.browser.settings import open_settings, type_text
 from tests.browser.settle import in_the_end, settled
 from tests.loaded import built_in_model
 
@@ -73,9 +73,7 @@ def test_a_classifier_is_trained_and_it_and_the_agent_are_asked(page: Page, app_
     near = pytest.approx(100 * right, abs=4.8)  # one text at the border
     assert in_the_end(page, lambda: share(page), lambda found: found == near) == near
     page.locator(".st-key-class_view button", has_text="Your sentence").click()
-    field = page.locator(".st-key-sentence textarea")
-    field.fill(TEXT)
-    field.press("Control+Enter")
+    type_text(page, TEXT, "sentence")
     read = pool(built_in_model(), [TEXT])
     positive = layer(read.mean)[0].softmax(-1)[1].item()
     some = "|".join(f"{100 * positive + step / 10:.1f}" for step in range(-3, 4))  # weights are sent in float16
@@ -84,9 +82,7 @@ def test_a_classifier_is_trained_and_it_and_the_agent_are_asked(page: Page, app_
     # tests/app/test_bert_agent.py trains the agent; what is asked here is the one that ships.
     page.goto(f"{app_url}/bert?bert_part=agent&agent_view=result")
     page.locator(".st-key-agent_view button", has_text="Your report").click()
-    field = page.locator(".st-key-report textarea")
-    field.fill(TEXT)
-    field.press("Control+Enter")
+    type_text(page, TEXT, "report")
     probabilities = load_shipped("agent").classifier.probabilities(read)[0]
     expect(page.locator(".calls code").nth(3)).to_contain_text(TEXT)
     for number in range(4):

@@ -11,13 +11,10 @@ from attnviz.bert.ablation import cosine, hidden_without
 from attnviz.links.link import DEFAULT_TEXT
 from tests.browser.board import middle_of_cell, painted
 from tests.browser.contexts import Contexts
-from tests.browser.settle import settled
+from tests.browser.settle import settled, settled_at
 from tests.loaded import built_in_model
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
+pytestmark = pytest.mark.page("one_page")
 
 
 def whole(off: list[tuple[int, int]]) -> float:
@@ -55,8 +52,7 @@ def test_a_head_is_switched_off_and_on_by_clicks_and_the_cosine_is_torchs(page: 
 
 
 def test_a_head_is_switched_off_by_keys_and_its_effect_is_read(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/bert?bert_part=without&off=")
-    settled(page)
+    settled_at(page, f"{app_url}/bert?bert_part=without&off=")
     matrix = page.locator(".st-key-off_grid")
     frames, line = matrix.locator("[data-state=pinned-frame]:visible"), matrix.locator(".line")
     expect(line).to_have_text("Point at a head to read its effect.")
@@ -85,16 +81,14 @@ def test_a_head_is_switched_off_by_keys_and_its_effect_is_read(page: Page, app_u
 
 def test_a_head_is_switched_off_by_a_tap(new_context: Contexts, app_url: str) -> None:
     page = new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True).new_page()
-    page.goto(f"{app_url}/bert?bert_part=without&off=")
-    settled(page)
+    settled_at(page, f"{app_url}/bert?bert_part=without&off=")
     page.touchscreen.tap(*middle_of_cell(page, 3, 11))
     expect(page).to_have_url(re.compile("off=3.11$"))
     expect(page.locator(".st-key-off_grid .line")).to_contain_text("layer 3 · head 11")
 
 
 def test_the_matrix_and_the_bars_are_saved_as_pictures(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/bert?bert_part=without&off=3.1")
-    settled(page)
+    settled_at(page, f"{app_url}/bert?bert_part=without&off=3.1")
     numbers = painted(page, "heads")["inside"]
     page.get_by_role("button", name="Export").click()
     view = page.locator(".export-view[data-ready]")

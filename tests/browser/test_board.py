@@ -10,12 +10,10 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page
 
+from tests.browser.board import TEXT_PEN
 from tests.browser.modules import imported
 
-
-@pytest.fixture
-def page(plain_page: Page) -> Page:
-    return plain_page
+pytestmark = pytest.mark.page("plain_page")
 
 
 def product(rows: int, inner: int, cols: int) -> dict[str, Any]:
@@ -121,24 +119,15 @@ WRITTEN = """
   for (const panel of given.picture.panels) Object.assign(panel, { low: -1, high: 1, scale: "signed" });
   board.show(given.picture);
   const texts = [];
-  const real = document.createElement("canvas").getContext("2d");
-  const pen = new Proxy(real, {
-    get(target, property) {
-      const value = target[property];
-      if (property !== "fillText") return typeof value === "function" ? value.bind(target) : value;
-      return (text, x, y) => {
-        const [before, { a }] = [{ center: 0.5, right: 1 }[target.textAlign] ?? 0, target.getTransform()];
-        const [width, size] = [target.measureText(text).width, parseFloat(target.font.match(/[\\d.]+px/)[0])];
-        const box = [x - before * width, x + (1 - before) * width];
-        const at = [0, 1].map((end) => target.getTransform().transformPoint({ x: box[end], y }).x);
-        texts.push([text, ...(Math.abs(a) < 1e-9 ? [at[0] - size, at[0] + size / 2] : at)]);
-      };
-    },
-    set: (target, property, value) => { target[property] = value; return true; },
-  });
-  board.paint(pen);
+  board.paint((TEXT_PEN)((target, text, x, y) => {
+    const [before, { a }] = [{ center: 0.5, right: 1 }[target.textAlign] ?? 0, target.getTransform()];
+    const [width, size] = [target.measureText(text).width, parseFloat(target.font.match(/[\\d.]+px/)[0])];
+    const box = [x - before * width, x + (1 - before) * width];
+    const at = [0, 1].map((end) => target.getTransform().transformPoint({ x: box[end], y }).x);
+    texts.push([text, ...(Math.abs(a) < 1e-9 ? [at[0] - size, at[0] + size / 2] : at)]);
+  }));
   return texts;
-"""
+""".replace("TEXT_PEN", TEXT_PEN)
 """All that a board writes, each with its left and right end; what stands upright is as wide as its letters are high."""
 
 

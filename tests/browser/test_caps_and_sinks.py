@@ -7,29 +7,16 @@ import math
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from attnviz.steps import WALK
 from tests.browser.apps.operands import Operands, oracle
-from tests.browser.apps.walk_page import See, WalkView
+from tests.browser.apps.walk_page import See
 from tests.browser.modules import CORE, Run
-from tests.browser.settle import frames, still
 
 CAP, SINK = 1.5, 0.75
 BOTH = {"cap": CAP, "sink": SINK}
 
-
-@pytest.fixture
-def page(plain_page: Page) -> Page:
-    return plain_page
-
-
-def show(view: WalkView, step: str) -> None:
-    """Choose a step, and wait until it is painted."""
-    view.step(WALK[step].title)
-    expect(view.page.locator(view.picture)).to_have_attribute("data-step", step)
-    still(view.page)
-    frames(view.page)
+pytestmark = pytest.mark.page("plain_page")
 
 
 @pytest.mark.parametrize("mask", ["none", "causal", "array", "-1e10 before"])
@@ -95,7 +82,7 @@ def test_the_cells_of_the_pictures_and_their_arithmetic_are_torchs(see: See) -> 
     at = titles.index("Capped")
     assert titles[at - 1 : at + 2] == ["Scaled", "Capped", "Masked"]
     for step, panel, q, k in (("capped", "capped", 3, 1), ("masked", "masked", 0, 11), ("weights", "weights", 7, 2)):
-        show(view, step)
+        view.show(step)
         view.hover(panel, q, k)
         for name in ("scores", "scaled", "capped", "masked", "weights"):
             assert view.result(name) == pytest.approx(steps[name][q, k], rel=1e-12, abs=1e-9), name
@@ -120,9 +107,9 @@ def test_the_sentence_and_what_is_pinned_say_the_sinks_share(see: See) -> None:
     cells = view.page.locator(".arithmetic tr", has_text="the sink").locator("td")
     expect(cells.last).to_have_text(f"{share / 100:.4f}")
     assert "capped" in view.page.locator(".arithmetic thead th").all_inner_texts()
-    show(view, "weights")
+    view.show("weights")
     expect(view.page.locator(".walk .fact")).to_contain_text(f"; the sink takes {share:.0f} %.")
-    show(view, "capped")
+    view.show("capped")
     at = int(np.abs(steps["scaled"][3]).argmax())
     before, after = (f"{steps[name][3, at]:.2f}".replace("-", "−") for name in ("scaled", "capped"))
     expect(view.page.locator(".walk .fact")).to_contain_text(f"goes from {before} to {after} (c = 1.5).")

@@ -25,7 +25,7 @@ from attnviz.toy.block import walk_to_attention
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
 from tests.browser.modules import BASE64, Run
-from tests.browser.settle import frames, settled
+from tests.browser.settle import frames, settled, settled_at, settled_once_at
 from tests.loaded import built_in_model
 from tests.pictures import board_picture
 from tests.toy import run_block, tokens_of
@@ -192,8 +192,7 @@ PLOT = "document.querySelector('.attnviz-chart')"
 
 def test_numbers_fit_their_cells_in_every_window_and_a_change_of_theme_asks_no_server(page: Page, app_url: str) -> None:
     sent = messages(page)
-    page.goto(f"{app_url}/?drawing=chart&step=scores&text=one+two+three+four+five+six+seven&q=3&k=1")
-    settled(page)
+    settled_at(page, f"{app_url}/?drawing=chart&step=scores&text=one+two+three+four+five+six+seven&q=3&k=1")
     seen = f"""() => [...{PLOT}.querySelectorAll('.subplot')].map((subplot) => {{
       const texts = [...subplot.querySelectorAll('.heatmap-label text')];
       const box = subplot.querySelector('.heatmaplayer image').getBoundingClientRect();
@@ -208,8 +207,7 @@ def test_numbers_fit_their_cells_in_every_window_and_a_change_of_theme_asks_no_s
         for (_, widths, whole), columns in zip(product, (7, 8, 7), strict=True):
             assert 0 < max(widths) <= whole / columns
     page.get_by_role("radio", name="Weights", exact=True).click()
-    page.wait_for_url("**step=weights**")
-    settled(page)
+    settled_once_at(page, "**step=weights**")
     before = len(sent)
     for scheme, palette in (("light", LIGHT), ("dark", DARK)):
         page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]

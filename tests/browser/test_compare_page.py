@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import numpy as np
 import pytest
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from attnviz.compare.matrices import encode
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
+from tests.browser.apps.inspector_page import marks_on
+from tests.browser.contexts import Contexts
 from tests.browser.evaluate import evaluate
-from tests.browser.settings import open_settings
+from tests.browser.settings import open_settings, type_text
 from tests.browser.settle import frames, settled
 from tests.loaded import built_in_model
 from tests.toy import run_block
-
-Contexts = Callable[..., BrowserContext]
 
 POINT = """(board, [panel, i, j]) => {
   const at = board.attnviz.panels().find(({ name }) => name === panel);
@@ -35,10 +34,7 @@ BOXES = (
     """(board) => board.attnviz.panels().map(({ name, x, y }) => [name, x._offset, y._offset, x._length, y._length])"""
 )
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
+pytestmark = pytest.mark.page("one_page")
 
 
 class Compare:
@@ -83,11 +79,6 @@ class Compare:
     def matrix(self, name: str) -> np.ndarray:
         return np.array(evaluate(self.board, MATRIX, name), dtype=float)
 
-    def marks(self, state: str = "hovered") -> set[tuple[str, str]]:
-        shown = self.board.locator(f"[data-attnviz-overlay] rect[data-state={state}]")
-        pairs = shown.evaluate_all("all => all.map(({ dataset }) => [dataset.panel, dataset.shape])")
-        return {(panel, shape) for panel, shape in pairs if shape != "halo"}
-
     def query(self) -> dict[str, str]:
         return {name: values[0] for name, values in parse_qs(urlsplit(self.page.url).query).items()}
 
@@ -115,7 +106,7 @@ def test_what_the_pointer_shows_is_lit_in_all_three_and_torchs(compare: Compare,
         assert compare.value("b") == b[i, j]
         assert compare.value("difference") == np.float32(a[i, j]) - np.float32(b[i, j])
     lit = {(panel, shape) for panel in ("a", "b", "difference") for shape in ("row", "column")}
-    assert compare.marks() == {*lit, ("b", "cell"), ("divergence", "row")}
+    assert marks_on(compare.page) == {*lit, ("b", "cell"), ("divergence", "row")}
     np.testing.assert_array_equal(compare.matrix("difference"), (a - b).astype(float))
     compare.hover("divergence", 9, 0)
     p, q = a[9].astype(float), b[9].astype(float)
@@ -158,7 +149,7 @@ def test_a_pin_is_in_the_link_and_opens_the_same_in_a_fresh_browser(
     other.settle()
     np.testing.assert_array_equal(other.matrix("difference"), here[0])
     assert other.line.inner_text() == here[1]
-    assert other.marks("pinned") >= {("a", "row"), ("difference", "column"), ("b", "cell")}
+    assert marks_on(other.page, "pinned") >= {("a", "row"), ("difference", "column"), ("b", "cell")}
     compare.page.mouse.click(*compare.at("difference", 3, 1))
     compare.page.wait_for_url(lambda url: "q=" not in url)
 
@@ -235,9 +226,7 @@ def test_what_a_pane_shows_is_chosen_by_its_button_with_the_keyboard_alone(compa
 def test_typing_another_text_for_b(compare: Compare, app_url: str) -> None:
     compare.go(app_url, seed=1)
     compare.open("B")
-    area = compare.page.locator(".st-key-b_text textarea")
-    area.fill("The animal didn't cross the street because it was far too tired.")
-    area.press("Control+Enter")
+    type_text(compare.page, "The animal didn't cross the street because it was far too tired.", "b_text")
     compare.page.wait_for_url(re.compile("far"))
     compare.settle()
     assert compare.matrix("a").shape == (12, 12)

@@ -14,7 +14,7 @@ import pytest
 from playwright.sync_api import Page
 
 from attnviz.links.pages import PAGES, Chapter
-from tests.browser.settle import settled
+from tests.browser.settle import settled_at
 
 MOST = 7
 CONTROLS = """() => {
@@ -33,35 +33,27 @@ CONTROLS = """() => {
     for (let at = node; at; at = above(at)) if (at.matches(css)) last = at;
     return last;
   };
-  const look = (root) => {
-    for (const node of root.querySelectorAll('*')) {
-      if (node.shadowRoot) look(node.shadowRoot);
-      if (!node.matches(CONTROL) || !node.checkVisibility(SEEN)) continue;
-      const { width, height, top, left, right } = node.getBoundingClientRect();
-      if (width < 2 || height < 2 || top >= innerHeight || right <= 0 || left >= innerWidth) continue;
-      if (around(node, OUTSIDE)) continue;
-      if (node.matches('a') && node.closest('p') && !node.closest('.stPageLink')) continue;  // in a sentence
-      const group = node.closest('.opener') ?? around(node, GROUP) ?? node.closest('label') ?? node;
-      const one = group.matches('.apply') ? document.querySelector('.st-key-text_place') : group;
-      seen.set(one, (node.getAttribute('aria-label') ?? node.textContent).trim().slice(0, 30) || node.type);
-    }
-  };
-  look(document);
+  for (const node of deepAll()) {
+    if (!node.matches(CONTROL) || !node.checkVisibility(SEEN)) continue;
+    const { width, height, top, left, right } = node.getBoundingClientRect();
+    if (width < 2 || height < 2 || top >= innerHeight || right <= 0 || left >= innerWidth) continue;
+    if (around(node, OUTSIDE)) continue;
+    if (node.matches('a') && node.closest('p') && !node.closest('.stPageLink')) continue;  // in a sentence
+    const group = node.closest('.opener') ?? around(node, GROUP) ?? node.closest('label') ?? node;
+    const one = group.matches('.apply') ? document.querySelector('.st-key-text_place') : group;
+    seen.set(one, (node.getAttribute('aria-label') ?? node.textContent).trim().slice(0, 30) || node.type);
+  }
   return [...seen.values()];
 }"""
 """The names of the controls that are seen, one of each group"""
 CHAPTERS = [chapter for page in PAGES.values() for chapter in page.chapters]
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
+pytestmark = pytest.mark.page("one_page")
 
 
 @pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.title)
 def test_a_chapter_begins_with_at_most_seven_controls(page: Page, app_url: str, chapter: Chapter) -> None:
     query = "&".join(f"{key}={value}" for key, value in chapter.query.items())
-    page.goto(f"{app_url}{chapter.page.path}?{query}".rstrip("?"))
-    settled(page)
+    settled_at(page, f"{app_url}{chapter.page.path}?{query}".rstrip("?"))
     controls = page.evaluate(CONTROLS)
     assert 0 < len(controls) <= MOST, controls

@@ -321,30 +321,41 @@ def test_the_browser_reads_what_python_writes(run: Run) -> None:
 
 READ_ALL = f"""
   {BYTES}
-  return given.map((file) => {{
-    try {{ m.read(bytes(file)); return null; }} catch (error) {{ return [error.name, error.message]; }}
+  return given.files.map((file) => {{
+    try {{ m[given.reader](bytes(file)); return null; }} catch (error) {{ return [error.name, error.message]; }}
   }});
 """
 
 
-def test_the_browser_refuses_what_python_refuses_in_the_same_words(run: Run) -> None:
-    files = of_both()
-    refusals = run("core/document.ts", READ_ALL, [b64encode(data).decode() for data, _ in files.values()])
-    assert dict(zip(files, refusals, strict=True)) == {name: ["DocumentError", why] for name, (_, why) in files.items()}
+def refusals(run: Run, files: Iterable[bytes], module: str = "document", reader: str = "read") -> list[Any]:
+    """Read files by a function of a module; return of each the name of the error and what it says, or None."""
+    coded = [b64encode(data).decode() for data in files]
+    found: list[Any] = run(f"core/{module}.ts", READ_ALL, {"files": coded, "reader": reader})
+    return found
 
 
-def test_markup_that_a_page_may_not_insert_is_refused(run: Run) -> None:
-    files = unsafe()
-    refusals = run("core/document.ts", READ_ALL, [b64encode(data).decode() for data in files.values()])
-    assert dict(zip(files, refusals, strict=True)) == {key: ["DocumentError", NOT_MATHML] for key in files}
-
-
-def test_damaged_files_are_refused_or_read(run: Run) -> None:
-    """Whatever a proxy does to the bytes, reading ends with a document or with a sentence."""
-    good, drawn, files = changed(lambda *_: None), np.random.default_rng(0), []
+def damaged(good: bytes, seed: int) -> list[bytes]:
+    """Return 400 copies of a file, each with another bit changed."""
+    drawn, files = np.random.default_rng(seed), []
     for _ in range(400):
         data = bytearray(good)
         data[drawn.integers(len(data))] ^= 1 << int(drawn.integers(8))
         files.append(bytes(data))
-    refusals = run("core/document.ts", READ_ALL, [b64encode(data).decode() for data in files])
-    assert {refusal[0] for refusal in refusals if refusal} == {"DocumentError"}
+    return files
+
+
+def test_the_browser_refuses_what_python_refuses_in_the_same_words(run: Run) -> None:
+    files = of_both()
+    found = refusals(run, (data for data, _ in files.values()))
+    assert dict(zip(files, found, strict=True)) == {name: ["DocumentError", why] for name, (_, why) in files.items()}
+
+
+def test_markup_that_a_page_may_not_insert_is_refused(run: Run) -> None:
+    files = unsafe()
+    assert refusals(run, files.values()) == [["DocumentError", NOT_MATHML]] * len(files)
+
+
+def test_damaged_files_are_refused_or_read(run: Run) -> None:
+    """Whatever a proxy does to the bytes, reading ends with a document or with a sentence."""
+    found = refusals(run, damaged(changed(lambda *_: None), 0))
+    assert {refusal[0] for refusal in found if refusal} == {"DocumentError"}

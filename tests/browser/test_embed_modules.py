@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from safetensors.numpy import save
 
 from attnviz.components.payload import write_payload
 from attnviz.document import document_of_layer, write
@@ -379,6 +380,49 @@ def test_a_kernel_answers_by_number_says_why_not_or_is_not_waited_for_for_ever(r
     assert found["seen"] == ["There is no layer 7.", [1, 2], "the kernel has not answered"]
     assert (found["files"], found["ms"]) == (3, 30_000)
     assert found["sent"] == [], "what is no trait is not saved"
+
+
+def test_a_notebook_hears_all_that_was_changed_at_once_and_nothing_of_it_comes_back(run: Run) -> None:
+    body = """
+      const own = model({ layer: 0, head: 0, q: null });
+      const host = new m.NotebookHost(own, ["layer", "head", "q"]);
+      const heard = [];
+      host.follow(() => heard.push({ ...host.chosen }));
+      const known = host.send({ values: { layer: 2, head: 3, chosen: [[0, 0], [2, 3]] } });
+      own.set("head", 5);
+      host.destroy();
+      own.set("head", 6);
+      return { known, heard, sent: own.sent, chosen: host.chosen, left: own.listeners.length };
+    """
+    found = run("notebook/host.ts", MODEL + body)
+    assert found == {
+        "known": True, "heard": [{"layer": 2, "head": 5, "q": None}], "sent": ["saved"],
+        "chosen": {"layer": 2, "head": 6, "q": None}, "left": 0,
+    }  # fmt: skip
+
+
+def test_a_file_of_a_view_that_is_gone_is_asked_for_by_the_next_one(run: Run) -> None:
+    """Both views of a widget share what is on its way; an answer that never comes must not keep the second waiting."""
+    body = """
+      const { fetchArrays, sourceOf } = await import("/frontend/core/arrays.ts");
+      const own = model({ layer: 0, head: 0, q: null });
+      const [first, second] = [1, 2].map(() => new m.NotebookHost(own, [], { here: new DataView(new ArrayBuffer(3)) }));
+      const lost = fetchArrays("a", sourceOf(first)).catch((error) => error.message);
+      first.destroy();
+      const why = await lost;
+      const came = fetchArrays("a", sourceOf(second));
+      await Promise.resolve();
+      const { file, number } = own.sent.at(-1);
+      const bytes = Uint8Array.from(given);
+      own.answer({ number }, new DataView(bytes.buffer));
+      const here = await (await second.request("here")).arrayBuffer();
+      const asked = own.sent.length;
+      second.request("toString");
+      return { why, file, values: [...(await came).array.data], here: here.byteLength, asked: own.sent.length - asked };
+    """
+    sent = list(save({"array": np.float32([1, 2.5])}))
+    found = run("notebook/host.ts", MODEL + body, sent)
+    assert found == {"why": "the view is gone", "file": "a", "values": [1, 2.5], "here": 3, "asked": 1}
 
 
 WIDGETS = """

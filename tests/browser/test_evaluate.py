@@ -9,10 +9,7 @@ from playwright.sync_api import Error, Page
 
 from tests.browser.evaluate import evaluate
 
-
-@pytest.fixture
-def page(plain_page: Page) -> Page:
-    return plain_page
+pytestmark = pytest.mark.page("plain_page")
 
 
 def test_results_are_playwrights(page: Page) -> None:

@@ -6,7 +6,6 @@ import io
 import re
 import unicodedata
 from base64 import b64decode
-from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import urlencode
 from xml.etree import ElementTree as ET
@@ -16,7 +15,7 @@ import pypdf
 import pytest
 from fontTools.ttLib import TTFont
 from PIL import Image
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 from pptx import Presentation
 from pptx.enum.shapes import MSO_SHAPE_TYPE
 
@@ -28,14 +27,14 @@ from attnviz.lessons import shipped
 from attnviz.tokens import WordPiece, WordTokenizer
 from attnviz.toy.config import ToyConfig
 from attnviz.trained import recorded
+from tests.browser.contexts import Contexts
 from tests.browser.modules import Run
-from tests.browser.settle import settled
+from tests.browser.settle import settled, settled_at
 from tests.loaded import built_in_model
 from tests.toy import run_block
 from tests.unit.export.painted import painted
 from tests.unit.export.test_walk import DRAWING
 
-Contexts = Callable[..., BrowserContext]
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = "A <img src=x onerror=alert(1)> ]]> --> &amp; \x07 שלום 你好 👩‍👧 e\u0301 end"
 TEXT = "The animal didn't cross the street"
@@ -63,8 +62,7 @@ class Exporting:
     def __init__(self, page: Page, url: str, **link: str | int) -> None:
         self.page = page
         self.section = page.locator(".export-view")
-        page.goto(f"{url}?{urlencode(link)}")
-        settled(page)
+        settled_at(page, f"{url}?{urlencode(link)}")
         page.locator(".st-key-export button").first.click()
         expect(self.section).to_be_visible()
         self.section.get_by_label("Title and caption").check()

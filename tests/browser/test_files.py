@@ -9,10 +9,7 @@ from playwright.sync_api import Page
 
 from tests.browser.modules import CORE, Run
 
-
-@pytest.fixture
-def page(plain_page: Page) -> Page:
-    return plain_page
+pytestmark = pytest.mark.page("plain_page")
 
 
 FILES = """
@@ -96,7 +93,10 @@ def test_what_fails_is_asked_for_again_with_growing_pauses_until_it_comes(files:
     assert asked(files) == ["a"]
     for seconds in (1, 2, 4, 8, 8):
         files.evaluate("answer('a', new NotCome('the server does not answer'))")
-        assert files.evaluate("[files.failure.message, files.waits]") == ["the server does not answer", False]
+        assert files.evaluate("[files.said, files.waits]") == [
+            "The server does not answer. It is asked for again.",
+            False,
+        ]
         pass_time(files, 1000 * seconds - 10)
         assert asked(files) == []
         pass_time(files, 20)
@@ -138,7 +138,7 @@ def test_a_reason_that_stays_true_ends_it_until_somebody_asks(files: Page) -> No
     files.evaluate("answer('b')")
     pass_time(files, 60_000)
     assert asked(files) == []
-    assert files.evaluate("[files.failure.message, files.lost('long')]") == ["The text is too long.", True]
+    assert files.evaluate("[files.said, files.lost('long')]") == ["The text is too long.", True]
     files.evaluate("files.again()")
     assert asked(files) == ["long"]
 
@@ -152,7 +152,7 @@ def test_what_is_wanted_no_more_is_never_asked_for_again(files: Page, end: str) 
     files.evaluate("answer('b', new Error('away'))")
     pass_time(files, 60_000)
     assert set(asked(files)) <= {"other"}
-    assert files.evaluate("files.failure") is None
+    assert files.evaluate("[files.failure, files.said]") == [None, ""]
 
 
 def test_a_view_that_is_gone_hears_of_nothing(files: Page) -> None:

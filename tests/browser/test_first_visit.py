@@ -16,7 +16,7 @@ from attnviz.components.built import PATH
 from bench.first_visit import MOST_KB, MOST_REQUESTS, Fetched
 from tests.browser.contexts import LAPTOP
 from tests.browser.server import ROOT, start
-from tests.browser.settle import settled
+from tests.browser.settle import settled, settled_at
 
 SENTENCE = ".sentence .word >> nth=0"
 
@@ -39,8 +39,7 @@ def visited_twice(fresh: BrowserContext, url: str) -> tuple[Page, Fetched]:
     """Return the page of the first visit, with what it has fetched."""
     page = fresh.new_page()
     fetched = Fetched(page)
-    page.goto(url)
-    settled(page)
+    settled_at(page, url)
     assert 4 < len(fetched.addresses) <= MOST_REQUESTS
     assert 20 < fetched.kilobytes <= MOST_KB
     names = scripts(fetched)
@@ -49,8 +48,7 @@ def visited_twice(fresh: BrowserContext, url: str) -> tuple[Page, Fetched]:
 
     again = fresh.new_page()
     fetched_again = Fetched(again)
-    again.goto(url)
-    settled(again)
+    settled_at(again, url)
     assert fetched_again.kilobytes < fetched.kilobytes / 2
     assert fetched_again.kilobytes < 20
     again.close()
@@ -92,8 +90,7 @@ def test_a_page_works_under_a_base_path(page: Page) -> None:
         settled(page)
         expect(page.locator(".st-key-text textarea")).to_have_value("a first visit")
         expect(page.locator(".st-key-explorer canvas").first).to_be_visible()
-        page.goto(server.url)
-        settled(page)
+        settled_at(page, server.url)
         expect(page.locator(SENTENCE)).to_be_visible()
         assert "Traceback" not in server.log_text()
         assert missing == []

@@ -11,16 +11,13 @@ from playwright.sync_api import Page, expect
 from attnviz.links.link import DEFAULT_TEXT
 from tests.browser.board import BOARD, cells, matrix
 from tests.browser.contexts import Contexts
-from tests.browser.settle import settled
+from tests.browser.settle import settled, settled_at, settled_once_at
 from tests.browser.test_stage import TYPE
 from tests.loaded import built_in_model
 
 PANELS = "(css) => deepFind(css).attnviz.places.map(({ panel }) => panel.name)"
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
+pytestmark = pytest.mark.page("one_page")
 
 
 def panels(page: Page) -> list[str]:
@@ -30,8 +27,7 @@ def panels(page: Page) -> list[str]:
 
 
 def go(page: Page, url: str, **link: str) -> None:
-    page.goto(f"{url}/?{urlencode(link)}")
-    settled(page)
+    settled_at(page, f"{url}/?{urlencode(link)}")
 
 
 def test_the_matrix_in_focus_is_in_the_link_and_in_the_history(page: Page, app_url: str, new_context: Contexts) -> None:
@@ -41,8 +37,7 @@ def test_the_matrix_in_focus_is_in_the_link_and_in_the_history(page: Page, app_u
     assert panels(page) == ["weights"]
     expected = matrix(page, "weights")
     copy = new_context().new_page()
-    copy.goto(page.url)
-    settled(copy)
+    settled_at(copy, page.url)
     assert panels(copy) == ["weights"]
     assert copy.url == page.url
     np.testing.assert_array_equal(matrix(copy, "weights"), expected)
@@ -51,18 +46,15 @@ def test_the_matrix_in_focus_is_in_the_link_and_in_the_history(page: Page, app_u
     assert "scores" in panels(copy)
     assert len(panels(copy)) == 3
     copy.go_back()
-    copy.wait_for_url("**focus=weights**")
-    settled(copy)
+    settled_once_at(copy, "**focus=weights**")
     assert panels(copy) == ["weights"]
 
     page.go_back()
-    page.wait_for_url(lambda url: "focus" not in url)
-    settled(page)
+    settled_once_at(page, lambda url: "focus" not in url)
     everything = panels(page)
     assert len(everything) > 1
     page.go_forward()
-    page.wait_for_url("**focus=weights**")
-    settled(page)
+    settled_once_at(page, "**focus=weights**")
     assert panels(page) == ["weights"]
     page.locator(BOARD).focus()
     page.keyboard.press("Escape")
@@ -80,8 +72,7 @@ def test_a_link_to_a_matrix_that_the_step_does_not_show_says_so(page: Page, app_
     page.wait_for_url(lambda url: "focus" not in url)
     page.get_by_role("radio", name="Weights", exact=True).click()
     expect(note).to_be_hidden()
-    page.wait_for_url("**step=weights**")
-    settled(page)
+    settled_once_at(page, "**step=weights**")
     assert len(panels(page)) > 1  # it is not focused on later either
     page.goto(f"{app_url}/compare?source=toy&b_head=1&quantity=scores&focus=divergence")
     expect(page.get_by_test_id("stAlert")).to_contain_text("shows no matrix divergence, so all are shown")
@@ -90,13 +81,11 @@ def test_a_link_to_a_matrix_that_the_step_does_not_show_says_so(page: Page, app_
 
 
 def test_the_focus_of_a_comparison_is_in_the_link(page: Page, app_url: str, new_context: Contexts) -> None:
-    page.goto(f"{app_url}/compare?source=toy&b_head=1")
-    settled(page)
+    settled_at(page, f"{app_url}/compare?source=toy&b_head=1")
     page.get_by_role("button", name="Focus on A − B").click()
     page.wait_for_url("**focus=difference**")
     copy = new_context().new_page()
-    copy.goto(page.url)
-    settled(copy)
+    settled_at(copy, page.url)
     assert panels(copy) == ["difference"]
     page.get_by_role("button", name="Show all matrices").click()
     page.wait_for_url(lambda url: "focus" not in url)
@@ -108,8 +97,7 @@ def test_the_focus_of_a_comparison_is_in_the_link(page: Page, app_url: str, new_
 
 
 def test_a_matrix_of_a_comparison_takes_the_picture_with_numbers_that_can_be_read(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/compare?source=pretrained&layer=3&head=1&b_head=4")
-    settled(page)
+    settled_at(page, f"{app_url}/compare?source=pretrained&layer=3&head=1&b_head=4")
     a, b = (built_in_model().trace(DEFAULT_TEXT).attentions(3)[head].numpy() for head in (1, 4))
     assert panels(page) == ["a", "b", "difference", "divergence"]
     page.get_by_role("button", name="Focus on A − B").click()
@@ -125,18 +113,15 @@ def test_a_matrix_of_a_comparison_takes_the_picture_with_numbers_that_can_be_rea
 
 
 def test_in_lecture_mode_numbers_without_room_are_a_click_away(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/averages?way=matrix&lecture=1")
-    settled(page)
+    settled_at(page, f"{app_url}/averages?way=matrix&lecture=1")
     assert cells(page, "triangle").size == 0  # 11 tokens
     page.get_by_role("button", name="Focus on A, lower triangle").click()
-    page.wait_for_url("**focus=triangle**")
-    settled(page)
+    settled_once_at(page, "**focus=triangle**")
     expected = np.tril(np.ones((11, 11)) / np.arange(1, 12)[:, None])
     np.testing.assert_allclose(cells(page, "triangle"), expected.flatten(), atol=0.00501)
     assert page.evaluate(TYPE, [BOARD, "triangle"]) >= 18
     page.get_by_role("button", name="Show all matrices").click()
     page.wait_for_url(lambda url: "focus" not in url)
-    page.goto(f"{app_url}/averages?way=matrix&lecture=1&text=the+cat+saw")
-    settled(page)
+    settled_at(page, f"{app_url}/averages?way=matrix&lecture=1&text=the+cat+saw")
     assert cells(page, "triangle").size == 9
     expect(page.get_by_role("button", name="Focus on A, lower triangle")).to_be_hidden()

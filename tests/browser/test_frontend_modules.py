@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 import torch
 from playwright.sync_api import Page
-from safetensors.numpy import save
 
 from attnviz.components.payload import write_payload
 from tests.browser.modules import Run, imported
@@ -461,74 +460,6 @@ def test_where_nobody_is_to_be_asked_a_change_has_arrived_at_once(plain_page: Pa
     assert found == [[{"head": 3}, {}], {"head": 3, "q": None}, 0, 0]
 
 
-NOTEBOOK = """
-  const model = () => {
-    const [values, listeners, sent] = [{ layer: 0, head: 0, q: null }, [], []];
-    return {
-      sent, get: (name) => values[name],
-      set(name, value) {  // as a notebook's: whoever listens hears of each trait by itself
-        if (values[name] === value) return;
-        values[name] = value;
-        for (const [event, listener] of [...listeners]) if (event === `change:${name}`) listener();
-      },
-      on: (event, listener) => listeners.push([event, listener]),
-      off: (event, listener) => {
-        const at = listeners.findIndex(([name, own]) => name === event && own === listener);
-        if (at >= 0) listeners.splice(at, 1);
-      },
-      send: (message) => sent.push(message), save_changes: () => sent.push("saved"), listeners,
-      answer: (message, ...buffers) =>
-        listeners.filter(([event]) => event === "msg:custom").forEach(([, listener]) => listener(message, buffers)),
-    };
-  };
-"""
-
-
-def test_a_notebook_hears_all_that_was_changed_at_once_and_nothing_of_it_comes_back(
-    plain_page: Page, served: str
-) -> None:
-    body = """
-      const own = model();
-      const host = new m.NotebookHost(own, ["layer", "head", "q"]);
-      const heard = [];
-      host.follow(() => heard.push({ ...host.chosen }));
-      const known = host.send({ values: { layer: 2, head: 3, chosen: [[0, 0], [2, 3]] } });
-      own.set("head", 5);
-      host.destroy();
-      own.set("head", 6);
-      return { known, heard, sent: own.sent, chosen: host.chosen, left: own.listeners.length };
-    """
-    found = imported(plain_page, served, "notebook/host.ts", NOTEBOOK + body)
-    assert found == {
-        "known": True, "heard": [{"layer": 2, "head": 5, "q": None}], "sent": ["saved"],
-        "chosen": {"layer": 2, "head": 6, "q": None}, "left": 0,
-    }  # fmt: skip
-
-
-def test_a_file_of_a_view_that_is_gone_is_asked_for_by_the_next_one(plain_page: Page, served: str) -> None:
-    """Both views of a widget share what is on its way; an answer that never comes must not keep the second waiting."""
-    body = """
-      const { fetchArrays, sourceOf } = await import("/frontend/core/arrays.ts");
-      const own = model();
-      const [first, second] = [1, 2].map(() => new m.NotebookHost(own, [], { here: new DataView(new ArrayBuffer(3)) }));
-      const lost = fetchArrays("a", sourceOf(first)).catch((error) => error.message);
-      first.destroy();
-      const why = await lost;
-      const came = fetchArrays("a", sourceOf(second));
-      await Promise.resolve();
-      const { file, number } = own.sent.at(-1);
-      const bytes = Uint8Array.from(given);
-      own.answer({ number }, new DataView(bytes.buffer));
-      const here = await (await second.request("here")).arrayBuffer();
-      const asked = own.sent.length;
-      second.request("toString");
-      return { why, file, values: [...(await came).array.data], here: here.byteLength, asked: own.sent.length - asked };
-    """
-    sent = list(save({"array": np.float32([1, 2.5])}))
-    found = imported(plain_page, served, "notebook/host.ts", NOTEBOOK + body, sent)
-    assert found == {"why": "the view is gone", "file": "a", "values": [1, 2.5], "here": 3, "asked": 1}
-
-
 SAMPLED = {"model": {"characters": list("abcde\n"), "names": {"5": "⏎"}}, "temperature": 0.5, "top_k": 4, "top_p": 0.9}
 WORDS = """
   const { draw, header } = given;
@@ -664,14 +595,21 @@ def test_what_is_derived_of_long_texts_is_forgotten_from_the_oldest_head_on(run:
     assert is_same
 
 
-@pytest.mark.parametrize("causal", [False, True])
-def test_a_long_text_is_computed_in_slices_with_the_numbers_of_torch(run: Run, causal: bool) -> None:
-    body = """
+LONG = """
       const [tokens, width] = [520, 64];
       const array = (seed) => ({
         data: Float32Array.from({ length: tokens * width }, (_, n) => Math.sin(n * seed)), shape: [tokens, width],
       });
       const arrays = { "query/0": array(1.1), "key/0": array(0.7), "value/0": array(0.3) };
+"""
+"""The operands of a head on a text of 520 tokens"""
+
+
+@pytest.mark.parametrize("causal", [False, True])
+def test_a_long_text_is_computed_in_slices_with_the_numbers_of_torch(run: Run, causal: bool) -> None:
+    body = (
+        LONG
+        + """
       const header = { layer: 0, references: {}, mask: given ? "causal" : "none", mask_value: null, scale: 0.125,
         heads: [0], heads_in_layer: 1 };
       const document = { header, arrays };
@@ -687,6 +625,7 @@ def test_a_long_text_is_computed_in_slices_with_the_numbers_of_torch(run: Run, c
       const rows = (name, each) => Array.from(matrices.get(name).data.subarray(300 * each, 302 * each), (x) => x || 0);
       return [missing, before, turns > 1, after, rows("weights", tokens), rows("head_outputs", width)];
     """
+    )
     missing, before, others_run, after, weights, output = run("walk/matrices.ts", body, causal)
     assert missing == [["computed/0"]] * 4 + [[]]
     assert before
@@ -740,12 +679,9 @@ def test_heads_with_masks_of_their_own_are_joined_only_once_all_masks_are_here(r
 
 
 def test_work_on_a_long_text_ends_when_nobody_looks_at_it(run: Run) -> None:
-    body = """
-      const [tokens, width] = [520, 64];
-      const array = (seed) => ({
-        data: Float32Array.from({ length: tokens * width }, (_, n) => Math.sin(n * seed)), shape: [tokens, width],
-      });
-      const arrays = { "query/0": array(1.1), "key/0": array(0.7), "value/0": array(0.3) };
+    body = (
+        LONG
+        + """
       const header = { layer: 0, references: {}, mask: "none", mask_value: null, scale: 0.125, heads: [0],
         heads_in_layer: 1 };
       let asked = 0;
@@ -753,6 +689,7 @@ def test_work_on_a_long_text_ends_when_nobody_looks_at_it(run: Run) -> None:
       const why = await m.compute({ header, arrays }, 0, isWanted).then(() => null, (error) => error.message);
       return [asked, why];
     """
+    )
     assert run("walk/matrices.ts", body) == [2, "nobody looks at it any more"]
 
 

@@ -15,10 +15,7 @@ from tests.browser.settle import frames, in_the_end, settled
 
 PROMPT = "ROMEO:\n"
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
+pytestmark = pytest.mark.page("one_page")
 
 
 def opened(page: Page, app_url: str, query: str) -> Page:

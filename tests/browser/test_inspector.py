@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import BrowserContext, expect
 
 from attnviz.figures.style import ROWS_AND_COLUMNS
 from tests.browser.apps.operands import HOSTILE, Operands, oracle
@@ -14,10 +14,7 @@ from tests.browser.settle import frames, in_the_end
 
 FRESH = "Point at a cell to see its arithmetic; click or tap to pin it."
 
-
-@pytest.fixture
-def page(plain_page: Page) -> Page:
-    return plain_page
+pytestmark = pytest.mark.page("plain_page")
 
 
 def test_hovering_lights_the_same_row_and_column_in_every_panel(see: See) -> None:

@@ -7,19 +7,14 @@ import re
 
 import pytest
 import torch
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
-from attnviz.steps import STEPS
 from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.apps.operands import Operands, oracle
-from tests.browser.apps.walk_page import See, WalkView
+from tests.browser.apps.walk_page import See
 from tests.browser.modules import CORE, Run
-from tests.browser.settle import frames, still
 
-
-@pytest.fixture
-def page(plain_page: Page) -> Page:
-    return plain_page
+pytestmark = pytest.mark.page("plain_page")
 
 
 CELLS: dict[str, list[tuple[str, str, int, int, str]]] = {
@@ -55,7 +50,7 @@ def test_the_chain_under_the_pointer_is_what_torch_computes_and_the_mask_says_wh
     steps = oracle(given)
     inspector = see(mask=mask)
     for step, panel, q, k, reason in CELLS[mask]:
-        show(inspector, step)
+        inspector.show(step)
         inspector.hover(panel, q, k)
         for name in ("scores", "scaled", "masked", "weights"):
             assert inspector.result(name) == pytest.approx(steps[name][q, k], rel=1e-15, abs=1e-9), name
@@ -68,22 +63,14 @@ def test_the_chain_under_the_pointer_is_what_torch_computes_and_the_mask_says_wh
         assert own == pytest.approx(steps["weights"][q, k] * given.value[k], abs=1e-9)
         assert whole == pytest.approx(steps["head_outputs"][q], abs=1e-9)
     if mask == "array":
-        show(inspector, "weights")
+        inspector.show("weights")
         inspector.hover("weights", 5, 4)
         expect(inspector.line("weights")).to_contain_text("every key is hidden from this row, so all its weights are 0")
         assert inspector.result("weights") == 0
     if mask == "causal":
-        show(inspector, "head_outputs")
+        inspector.show("head_outputs")
         inspector.hover("head_outputs", 6, 2)
         assert inspector.result("product") == pytest.approx(steps["head_outputs"][6, 2], abs=1e-6)
-
-
-def show(view: WalkView, step: str) -> None:
-    """Choose a step, and wait until it is painted."""
-    view.step(STEPS[step].title)
-    expect(view.page.locator(view.picture)).to_have_attribute("data-step", step)
-    still(view.page)
-    frames(view.page)
 
 
 def values(inspector: InspectorPage, name: str) -> list[str]:

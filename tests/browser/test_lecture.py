@@ -9,17 +9,16 @@ from urllib.parse import parse_qs, urlsplit
 
 import numpy as np
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
 from attnviz.links.link import DEFAULT_TEXT
 from tests.browser.axe import serious
 from tests.browser.board import BOARD, matrix
+from tests.browser.contexts import Contexts
 from tests.browser.modules import imported
 from tests.browser.settings import open_settings
-from tests.browser.settle import frames, in_the_end, settled
+from tests.browser.settle import frames, in_the_end, settled, settled_at
 from tests.loaded import built_in_model
-
-Contexts = Callable[..., BrowserContext]
 
 LEAST = 18
 RUN = b"\x5a"
@@ -83,10 +82,7 @@ HIGH = """(section) => [
 ]"""
 """How high the explorer of heads makes itself, and where it begins."""
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
+pytestmark = pytest.mark.page("one_page")
 
 
 def link(page: Page) -> dict[str, str]:
@@ -94,8 +90,7 @@ def link(page: Page) -> dict[str, str]:
 
 
 def open_link(page: Page, url: str, path: str) -> Page:
-    page.goto(url + path)
-    return settled(page)
+    return settled_at(page, url + path)
 
 
 def press(page: Page, key: str, until: Callable[[dict[str, str]], bool] | None = None) -> dict[str, str]:

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
 from attnviz.lessons import OWN, PATHS, Lesson, Scene, read_lesson, shipped
 from attnviz.lessons.lesson import write_lesson
 from tests.browser.apps.inspector_page import PICTURE, POINT
 from tests.browser.board import painted
-from tests.browser.settle import settled, still
+from tests.browser.contexts import Contexts
+from tests.browser.settle import settled, settled_at, settled_once_at, still
 
-Contexts = Callable[..., BrowserContext]
 HOSTILE = "<img src=x onerror=window.hacked=1> **b** [l](http://e.example)"
 
 
@@ -74,8 +73,7 @@ def test_a_lesson_by_clicker_question_back_button_and_in_a_fresh_browser(
 
 
 def test_the_link_of_each_scene_opens_it_in_a_new_browser(page: Page, app_url: str, new_context: Contexts) -> None:
-    page.goto(f"{app_url}/lessons")
-    settled(page)
+    settled_at(page, f"{app_url}/lessons")
     page.get_by_role("tab", name="All scenes").click()
     expect(page.locator(".lesson-card")).to_have_count(len(shipped()))
     settled(page)
@@ -103,8 +101,7 @@ def lines_of_the_outline_are_even(page: Page) -> None:
 
 
 def test_ones_own_lesson_is_built_downloaded_and_opened(page: Page, app_url: str, tmp_path: Path) -> None:
-    page.goto(f"{app_url}/?step=scaled&seed=5&q=1&predict=1")
-    settled(page)
+    settled_at(page, f"{app_url}/?step=scaled&seed=5&q=1&predict=1")
     page.locator(".st-key-share button").first.click()
     page.locator(".st-key-lesson_add_title input").fill(HOSTILE)
     page.locator(".st-key-lesson_add_sentence textarea").fill("The answer.")
@@ -131,8 +128,7 @@ def test_ones_own_lesson_is_built_downloaded_and_opened(page: Page, app_url: str
     page.locator(".st-key-scene_on button").click()
     expect(page.locator(".lesson-says")).to_contain_text("The answer.")
     page.locator(".st-key-scene_on a").click()
-    page.wait_for_url(re.compile("/tokens.*lesson=own&scene=2"))
-    settled(page)
+    settled_once_at(page, re.compile("/tokens.*lesson=own&scene=2"))
     expect(page.locator(".lesson-says b")).to_have_text(HOSTILE)
     here = page.url
     with page.expect_navigation():  # to the dark, for which the page is loaded again

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 import torch
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from attnviz.document import document_of_layer, write
 from attnviz.lessons import PATHS, shipped
 from attnviz.measures.thumbnails import thumbnails
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
-from tests.browser.apps.inspector_page import PICTURE, POINT
+from tests.browser.apps.inspector_page import PICTURE, POINT, marks_on
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
-from tests.browser.settle import frames, in_the_end, settled
+from tests.browser.contexts import Contexts
+from tests.browser.settle import frames, in_the_end, settled, settled_at, settled_once_at
 from tests.loaded import built_in_model
 from tests.toy import run_block
 
-Contexts = Callable[..., BrowserContext]
 TEXT = "My sister bought a bicycle because she wanted to ride it to work."
 PIECES = ("the", "<b>cat</b>", "saw", "the", "[dog](row=1)", "run")
 BOXES = """([panel, shape]) => {
@@ -32,10 +32,7 @@ BOXES = """([panel, shape]) => {
 }"""
 """Where marks of one kind lie over a matrix, in the window."""
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
+pytestmark = pytest.mark.page("one_page")
 
 
 def document_of(walk: Walk) -> bytes:
@@ -237,30 +234,21 @@ def scene_at(page: Page, app_url: str, name: str, number: int) -> Page:
     """Open a scene of a shipped lesson, its answer shown."""
     scene = shipped()[name].scenes[number - 1]
     view = "&".join(part for part in scene.query.split("&") if part != "predict=1")
-    page.goto(f"{app_url}{PATHS[scene.page]}?{view}&lesson={name}&scene={number}&lecture=1")
-    return settled(page)
+    return settled_at(page, f"{app_url}{PATHS[scene.page]}?{view}&lesson={name}&scene={number}&lecture=1")
 
 
 def said(page: Page, text: str) -> Locator:
     return page.locator(".lesson-says").get_by_role("button", name=text, exact=True)
 
 
-def lit_in(page: Page, state: str = "hovered") -> set[tuple[str, str]]:
-    frames(page)
-    shown = page.locator(f"[data-attnviz-overlay] [data-shape][data-state={state}]")
-    pairs = shown.evaluate_all("all => all.map(({ dataset }) => [dataset.panel, dataset.shape])")
-    return {(panel, shape) for panel, shape in pairs if shape != "halo"}
-
-
 def test_a_lessons_sentence_lights_the_walk_and_the_walk_the_sentence(page: Page, app_url: str) -> None:
     scene_at(page, app_url, "attention", 8)
     said(page, "0.31").hover()
-    assert lit_in(page) == {("weights", "row"), ("weights", "column"), ("weights", "cell")}
+    assert marks_on(page) == {("weights", "row"), ("weights", "column"), ("weights", "cell")}
     said(page, "“run”").click()
-    assert ("weights", "column") in lit_in(page, "pinned")
+    assert ("weights", "column") in marks_on(page, "pinned")
     expect(said(page, "“run”")).to_have_attribute("aria-pressed", "true")
-    page.wait_for_url("**k=5**")
-    settled(page)
+    settled_once_at(page, "**k=5**")
     page.mouse.move(*page.evaluate(POINT, [PICTURE, "weights", 1, 4]))
     expect(said(page, "0.63")).to_have_attribute("data-lit", "pointer")
     expect(said(page, "“dog”")).to_have_attribute("data-lit", "pointer")
@@ -271,30 +259,30 @@ def test_a_lessons_sentence_lights_the_walk_and_the_walk_the_sentence(page: Page
     expect(said(page, "Row “cat” of the output")).to_be_visible()
     settled(page)
     said(page, "value of “dog”").hover()
-    assert lit_in(page) == {("value", "row")}
+    assert marks_on(page) == {("value", "row")}
 
 
 def test_a_lessons_sentence_lights_a_comparison_and_the_heads(page: Page, app_url: str) -> None:
     scene_at(page, app_url, "why", 9)
     expect(said(page, "0.93")).to_have_attribute("data-lit", "pin")
     said(page, "0.93").hover()
-    assert lit_in(page) == {("b", "row"), ("b", "column"), ("b", "cell")}
+    assert marks_on(page) == {("b", "row"), ("b", "column"), ("b", "cell")}
     page.mouse.move(*page.evaluate(POINT, [PICTURE, "a", 2, 4]))
     expect(said(page, "0.00")).to_have_attribute("data-lit", "pointer")
     expect(said(page, "0.93")).to_have_attribute("data-lit", "pin")
     scene_at(page, app_url, "why", 3)
     said(page, "1.00").hover()
-    assert lit_in(page) == {("b", "region"), ("b", "region-edge")}
+    assert marks_on(page) == {("b", "region"), ("b", "region-edge")}
     scene_at(page, app_url, "heads", 7)
     ring = page.locator(".ring.hovered")
     said(page, "Layer 0 · head 4").hover()
     expect(ring).to_be_visible()
     said(page, "“door”").hover()
     expect(ring).to_be_hidden()
-    assert lit_in(page) == {("layer 0 · head 4", "column")}
+    assert marks_on(page) == {("layer 0 · head 4", "column")}
     expect(page.locator(".readout")).to_contain_text("is looked at most by")
     page.mouse.move(2, 2)
-    assert lit_in(page) == set()
+    assert marks_on(page) == set()
 
 
 def test_a_tap_pins_and_brings_the_picture_into_view(new_context: Contexts, bert: WalkPage) -> None:

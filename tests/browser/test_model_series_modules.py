@@ -445,7 +445,7 @@ def test_a_sample_is_that_of_the_last_snapshot_that_wrote_one(run: Run) -> None:
     body = """
       const sample = new m.Sample(root, never);
       const wanted = [];
-      sample.files = { want: (names) => (wanted.push(names)), failure: null, waits: true, destroy() {} };
+      sample.files = { want: (names) => (wanted.push(names)), said: "", waits: true, destroy() {} };
       const gpt = row(stage("GPT", { samples: [0, 1, 1500] }, { digest: "g" }));
       const look = (step, own = {}) => {
         sample.update(state([gpt], { step, ...own }));
@@ -459,7 +459,7 @@ def test_a_sample_is_that_of_the_last_snapshot_that_wrote_one(run: Run) -> None:
       looks.push(look(1499), look(1500));
       sample.files.waits = false;
       const bare = look(0);
-      sample.files.failure = new Error("the server is gone");
+      sample.files.said = "The server is gone. It is asked for again.";
       const failed = look(0);
       const long = [...Array(50).fill(2), 0, ...Array(44).fill(3), 0, 0, 4, 0, 2, 2];
       take(1, long);

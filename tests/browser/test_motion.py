@@ -48,10 +48,7 @@ STILLS = f"""
 """
 """What is shown at each still: of the cells that are not there yet, how many"""
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
+pytestmark = pytest.mark.page("one_page")
 
 
 @pytest.fixture(scope="module")

@@ -9,18 +9,16 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from tests.browser.apps.explored import Explored
+from tests.browser.apps.inspector_page import marks_on
 from tests.browser.contexts import Contexts
-from tests.browser.settings import surprise
-from tests.browser.settle import frames, settled
-from tests.browser.test_marks import lit_in, said, scene_at
+from tests.browser.settings import surprise, type_text
+from tests.browser.settle import frames, settled, settled_at
+from tests.browser.test_marks import said, scene_at
 from tests.loaded import built_in_model
 
 BICYCLE = "My sister bought a bicycle because she wanted to ride it to work."
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
+pytestmark = pytest.mark.page("one_page")
 
 
 def heads(page: Page, app_url: str, **link: str) -> Explored:
@@ -62,12 +60,12 @@ def test_the_tokens_under_the_heatmap_light_their_row_and_column(page: Page, app
     explored = heads(page, app_url, layer="3", head="1", q="11", k="5")
     query = explored.readout.get_by_role("button", name=re.compile(r"^it\s?11$"))
     query.hover()
-    assert lit_in(page) == {("layer 3 · head 1", "row")}
+    assert marks_on(page) == {("layer 3 · head 1", "row")}
     expect(explored.readout).to_contain_text("pinned")  # and it stays as it is
     explored.readout.get_by_role("button", name=re.compile(r"^bicycle\s?5$")).hover()
-    assert lit_in(page) == {("layer 3 · head 1", "column")}
+    assert marks_on(page) == {("layer 3 · head 1", "column")}
     explored.leave()
-    assert lit_in(page) == set()
+    assert marks_on(page) == set()
     query.click()  # lets go of the pinned row
     frames(page)
     assert explored.view()["q"] is None
@@ -75,9 +73,9 @@ def test_the_tokens_under_the_heatmap_light_their_row_and_column(page: Page, app
 
 def test_why_a_head_stands_out_lights_the_walk_and_chooses_the_head(new_context: Contexts, app_url: str) -> None:
     page = new_context().new_page()  # a second surprise is another head
-    page.goto(f"{app_url}/?{urlencode({'text': BICYCLE, 'source': 'toy'})}")
-    settled(page)
+    settled_at(page, f"{app_url}/?{urlencode({'text': BICYCLE, 'source': 'toy'})}")
     surprise(page)
+    settled(page)
     reason = page.locator(".said")
     reason.get_by_role("button", name="“bicycle”").hover()
     expect(page.locator(".sentence .word[data-named]")).to_contain_text("bicycle")
@@ -87,9 +85,9 @@ def test_why_a_head_stands_out_lights_the_walk_and_chooses_the_head(new_context:
     settled(page)
     reason.get_by_role("button", name="“bicycle”").hover()
     settled(page)
-    assert ("weights", "column") in lit_in(page)
+    assert ("weights", "column") in marks_on(page)
     reason.get_by_role("button", name="0.97").hover()
-    assert ("weights", "cell") in lit_in(page)
+    assert ("weights", "cell") in marks_on(page)
     strip = page.get_by_role("group", name="heads of layer 3")
     strip.get_by_role("button", name="head 7").click()
     page.wait_for_url("**head=7**")
@@ -111,23 +109,20 @@ def test_an_example_says_what_it_shows_beside_its_picture(page: Page, app_url: s
     expect(says).to_have_text("Layer 0 · head 4. “opened” gives “door” 0.93 of its attention.")
     settled(page)
     says.get_by_role("button", name="“door”").hover()
-    assert lit_in(page) == {("layer 0 · head 4", "column")}
+    assert marks_on(page) == {("layer 0 · head 4", "column")}
     explored = Explored(page)
     explored.choose(1, 1)
     says.get_by_role("button", name="Layer 0 · head 4").click()  # the way back
     expect(explored.section).to_have_attribute("data-chosen", "0.4")
-    text = page.locator(".st-key-text textarea")
-    text.fill("Another text.")
-    text.press("Control+Enter")
+    type_text(page, "Another text.")
     expect(says).to_be_hidden()
 
 
 def test_the_notice_of_a_comparison_lights_it(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/compare")
-    settled(page)
+    settled_at(page, f"{app_url}/compare")
     notice = page.locator(".notice")
     a = built_in_model().trace("The animal didn't cross the street because it was too tired.").attentions(3)[1]
     notice.get_by_role("button", name="“too”").hover()
-    assert {shape for _, shape in lit_in(page)} == {"row"}
+    assert {shape for _, shape in marks_on(page)} == {"row"}
     notice.get_by_role("button", name=f"{float(a[12].max()):.2f}", exact=True).first.hover()
-    assert lit_in(page) == {("a", "row"), ("a", "column"), ("a", "cell")}
+    assert marks_on(page) == {("a", "row"), ("a", "column"), ("a", "cell")}

@@ -24,23 +24,15 @@ from attnviz.training.generation import Sampling, generate
 from tests.browser.board import matrix
 from tests.browser.contexts import Contexts
 from tests.browser.server import ROOT, running
-from tests.browser.settings import open_settings
-from tests.browser.settle import settled
+from tests.browser.settings import open_settings, type_text
+from tests.browser.settle import settled, settled_at, settled_once_at
 from tests.loaded import built_in_model
 from tests.unit.bert.test_blank import saved
 
 PHONE: ViewportSize = {"width": 390, "height": 844}
 IT, BICYCLE = 11, 5
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
-
-
-def open_bare(page: Page, url: str) -> Page:
-    page.goto(url)
-    return settled(page)
+pytestmark = pytest.mark.page("one_page")
 
 
 def doors(page: Page) -> Locator:
@@ -72,7 +64,7 @@ def query_of(url: str) -> dict[str, str]:
 
 
 def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(app_url: str, new_context: Contexts) -> None:
-    page = open_bare(new_context().new_page(), app_url)
+    page = settled_at(new_context().new_page(), app_url)
     expect(doors(page)).to_contain_text("attnviz shows what attention computes")
     expected = torchs_weights(3, 1)
     assert round(100 * float(expected[IT, BICYCLE])) == 97
@@ -92,15 +84,14 @@ def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(app_url: s
         page.get_by_role("radio", name=title, exact=True).click()
         page.wait_for_url(f"**step={step}**")
     assert query(page) == {**OPENING, "step": "embeddings", "k": "5"}
-    copied = open_bare(new_context().new_page(), page.url)
+    copied = settled_at(new_context().new_page(), page.url)
     expect(copied.get_by_role("radio", name="Hidden states")).to_be_checked()
     expect(doors(copied)).to_be_hidden()
     assert copied.url == page.url
 
     for step in ("step=qkv", "step=tokens", ""):
         page.go_back()
-        page.wait_for_url(f"{app_url}/**{step}**")
-        settled(page)
+        settled_once_at(page, f"{app_url}/**{step}**")
     assert page.url.rstrip("/") == app_url
     expect(doors(page)).to_be_visible()
     expect(finding(page)).to_contain_text("97 %")
@@ -109,8 +100,7 @@ def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(app_url: s
     expect(page.locator(".st-key-text textarea")).to_be_focused()
     page.keyboard.type("one two three")  # in place of the sentence, which is selected
     page.keyboard.press("Enter")
-    page.wait_for_url("**text=one+two+three**")
-    settled(page)
+    settled_once_at(page, "**text=one+two+three**")
     expect(doors(page)).to_be_hidden()
     assert query(page)["source"] == "pretrained"
     words = page.get_by_role("region", name="Sentence").get_by_role("button", name=re.compile("^(one|two|three): "))
@@ -119,8 +109,7 @@ def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(app_url: s
     ask_for_help(page)
     expect(doors(page)).to_be_visible()
     doors(page).get_by_role("link", name="Start a lesson").click()
-    page.wait_for_url("**/lessons*")
-    settled(page)
+    settled_once_at(page, "**/lessons*")
     expect(page.get_by_role("link", name="What attention computes")).to_be_visible()
     page.go_back()
     page.wait_for_url("**text=one+two+three**")
@@ -128,7 +117,7 @@ def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(app_url: s
 
 def test_the_finding_unfolds_into_its_row_and_then_into_the_whole_matrix(page: Page, app_url: str) -> None:
     expected = torchs_weights(3, 1)
-    sentence = open_bare(page, app_url).get_by_role("region", name="Sentence")
+    sentence = settled_at(page, app_url).get_by_role("region", name="Sentence")
     sentence.get_by_role("button", name="How is 97 % computed?").click()
     rows = sentence.locator("tbody tr").evaluate_all(
         "all => all.map((row) => [...row.cells].map((cell) => cell.textContent))"
@@ -140,8 +129,7 @@ def test_the_finding_unfolds_into_its_row_and_then_into_the_whole_matrix(page: P
     assert [row[0] for row in rows[6:]] == ["10 others", "sum"]
     assert rows[-1][-1] == "1.0000"
     sentence.get_by_role("button", name="The whole matrix").click()
-    page.wait_for_url("**step=weights**")
-    settled(page)
+    settled_once_at(page, "**step=weights**")
     np.testing.assert_allclose(matrix(page, "weights"), expected, atol=1e-5)
     panel = page.get_by_role("region", name="Arithmetic of one cell")
     expect(panel).to_contain_text(re.compile(rf"key 5 .bicycle.\s*{expected[IT, BICYCLE]:.4f}"))
@@ -153,7 +141,7 @@ def test_pointing_at_a_word_moves_the_arcs_and_a_click_keeps_it(page: Page, app_
     she = labels.index("she")
     sister = int(expected[she].argmax())
     says = f"“she” gives {100 * expected[she, sister]:.0f} % of its attention to “{labels[sister]}”."
-    sentence = open_bare(page, app_url).get_by_role("region", name="Sentence")
+    sentence = settled_at(page, app_url).get_by_role("region", name="Sentence")
     arcs = sentence.locator("path")
     before = arcs.evaluate_all("all => all.map((one) => one.getAttribute('d'))")
     word = sentence.get_by_role("button", name=re.compile("^she: sister"))
@@ -182,18 +170,16 @@ def test_pointing_at_a_word_moves_the_arcs_and_a_click_keeps_it(page: Page, app_
 def test_another_text_forgets_the_row_that_was_pointed_at_and_a_guess_is_not_given_away(
     page: Page, app_url: str
 ) -> None:
-    open_bare(page, f"{app_url}/?source=pretrained&step=tokens&q=1&text=one+two+three+four+five")
+    settled_at(page, f"{app_url}/?source=pretrained&step=tokens&q=1&text=one+two+three+four+five")
     page.get_by_role("region", name="Sentence").get_by_role("button", name=re.compile("^five: ")).focus()
     expect(finding(page)).to_contain_text("“five” gives")
-    page.get_by_label("Text", exact=True).fill("one \U0001f600")
-    page.keyboard.press("Control+Enter")
-    page.wait_for_url("**text=one+%F0**")
-    settled(page)
+    type_text(page, "one \U0001f600")
+    settled_once_at(page, "**text=one+%F0**")
     weights = built_in_model().trace("one \U0001f600").attentions(0)[0][1]
     expect(finding(page)).to_have_text(re.compile(rf"^“one” gives {100 * float(weights.max()):.0f} % "))
     unknown = page.locator(".sentence .word.unknown")
     expect(unknown).to_have_attribute("title", "[UNK]: not in the vocabulary")
-    open_bare(page, f"{app_url}/?source=pretrained&step=tokens&q=1&predict=1")
+    settled_at(page, f"{app_url}/?source=pretrained&step=tokens&q=1&predict=1")
     expect(finding(page)).to_have_text("Covered while a row is guessed.")
     expect(page.locator(".sentence .word, .sentence path")).to_have_count(0)
 
@@ -206,7 +192,7 @@ def test_words_of_one_text_look_at_those_of_another(page: Page, app_url: str) ->
     query, key = block.query[0][None], block.key[0][None]
     row = F.scaled_dot_product_attention(query, key, torch.eye(key.shape[1])[None])[0][1]
     link = urlencode({"text": texts[0], "pair": texts[1], "architecture": "both", "block": 3, "part": "tokens", "q": 1})
-    open_bare(page, f"{app_url}/transformer?{link}")
+    settled_at(page, f"{app_url}/transformer?{link}")
     most = int(row.argmax())
     said = f"“dog” gives {100 * float(row[most]):.0f} % of its attention to “{texts[0].split()[most]}”."
     expect(finding(page)).to_have_text(said)
@@ -217,7 +203,7 @@ def test_words_of_one_text_look_at_those_of_another(page: Page, app_url: str) ->
 def test_arcs_cross_neither_words_nor_shares_where_the_sentence_has_several_lines(page: Page, app_url: str) -> None:
     """On a phone "it" stands a line below "bicycle"."""
     page.set_viewport_size(PHONE)
-    open_bare(page, app_url)
+    settled_at(page, app_url)
     crossings = """arcs => {
       const texts = [...arcs[0].getRootNode().querySelectorAll('.word bdi, .share')].filter((t) => t.textContent);
       return arcs.flatMap((arc) => {
@@ -240,7 +226,7 @@ def test_arcs_cross_neither_words_nor_shares_where_the_sentence_has_several_line
 
 def test_added_tokens_are_told_apart_and_can_be_dimmed(page: Page, app_url: str) -> None:
     expected = torchs_weights(3, 1)
-    sentence = open_bare(page, app_url).get_by_role("region", name="Sentence")
+    sentence = settled_at(page, app_url).get_by_role("region", name="Sentence")
     share = 100 * float(expected[IT, [0, -1]].sum())
     expect(sentence).to_contain_text(f"[CLS] and [SEP], which stand for no word, get {share:.0f} %.")
     arcs = sentence.locator("path")
@@ -297,8 +283,7 @@ def test_the_pinned_word_is_hidden_from_a_model_with_a_head_which_guesses_it(
     expect(states.nth(1)).to_have_class("here")
     expect(states.nth(2)).to_contain_text(f"after layer 1{float(last.norm()):.2f}{of.labels[0]}")
     end.get_by_role("link", name="How the whole model gets there").click()
-    page.wait_for_url("**/transformer?**part=probabilities**")
-    settled(page)
+    settled_once_at(page, "**/transformer?**part=probabilities**")
     assert query(page)["text"] == text.replace("sat", "[MASK]")
     assert query(page)["q"] == "3"
     np.testing.assert_allclose(matrix(page, "probabilities")[3, 0], of.shares[0], rtol=1e-3)
@@ -313,7 +298,7 @@ def test_the_character_gpt_is_chosen_and_writes_on_until_it_is_stopped(page: Pag
     ids = [chargpt.labels.index(character) for character in text]
     draws = list(generate(chargpt.module, ids, 60, Sampling()))
     written = "".join(chargpt.labels[draw.id] for draw in draws)
-    sentence = open_bare(page, app_url).get_by_role("region", name="Sentence")
+    sentence = settled_at(page, app_url).get_by_role("region", name="Sentence")
     models = doors(page).get_by_role("group", name="Models to begin with")
     expect(models.get_by_role("button", name="MiniLM, a BERT", pressed=True)).to_be_visible()
     models.get_by_role("button", name="Character GPT").click()
@@ -381,7 +366,7 @@ def test_what_a_newcomer_reads_goes_away_by_any_change_and_on_a_phone_the_pictur
 ) -> None:
     page.set_viewport_size(PHONE)
     page.emulate_media(color_scheme="dark")
-    open_bare(page, app_url)
+    settled_at(page, app_url)
     expect(doors(page)).to_be_visible()
     place = page.locator(".sentence .words").bounding_box()
     assert place is not None
@@ -392,7 +377,7 @@ def test_what_a_newcomer_reads_goes_away_by_any_change_and_on_a_phone_the_pictur
     expect(page.locator(".st-key-text textarea")).to_be_focused()
     expect(page.locator(".st-key-text textarea")).to_be_in_viewport()
 
-    laptop = open_bare(new_context().new_page(), app_url)
+    laptop = settled_at(new_context().new_page(), app_url)
     box = laptop.get_by_role("button", name="How is 97 % computed?").bounding_box()
     assert box is not None
     assert box["y"] + box["height"] <= 720
@@ -406,15 +391,14 @@ def test_what_a_newcomer_reads_goes_away_by_any_change_and_on_a_phone_the_pictur
     laptop.wait_for_function("() => location.search === ''")  # it is the same view again
     expect(doors(laptop)).to_be_hidden()
     open_settings(laptop).get_by_role("radio", name="Toy").click()
-    laptop.wait_for_url(lambda url: "text=My+sister" in url and "source" not in url)
-    settled(laptop)
+    settled_once_at(laptop, lambda url: "text=My+sister" in url and "source" not in url)
     expect(laptop.get_by_text("have learned nothing").first).to_be_visible()
 
 
 def test_the_picture_is_there_before_the_model_and_then_all_the_rest(new_context: Contexts) -> None:
     page = new_context().new_page()
     with running("tests/browser/apps/slow_model_app.py", env={"PYTHONPATH": str(ROOT)}) as url:
-        open_bare(page, url)
+        settled_at(page, url)
         expect(finding(page)).to_contain_text("97 %")
         expect(doors(page)).to_be_visible()
         page.get_by_role("button", name="head 8").click()

@@ -8,10 +8,7 @@ from playwright.sync_api import Page
 
 from tests.browser.modules import Run
 
-
-@pytest.fixture
-def page(plain_page: Page) -> Page:
-    return plain_page
+pytestmark = pytest.mark.page("plain_page")
 
 
 # ---- lecture.ts

@@ -13,6 +13,7 @@ from safetensors.numpy import load, save
 from attnviz.components.payload import write_payload
 from tests.browser.apps.operands import HOSTILE
 from tests.browser.modules import BASE64, BYTES, Run
+from tests.browser.test_document import damaged, refusals
 from tests.payloads import read_payload
 
 RNG = np.random.default_rng(0)
@@ -97,28 +98,16 @@ REFUSED = {
     "deep JSON": (save(ONE, {"header": "[" * 10**5 + "]" * 10**5}), NOT_OBJECT),
 }
 
-READ_ALL = f"""
-  {BYTES}
-  return given.map((file) => {{
-    try {{ m.readPayload(bytes(file)); return null; }} catch (error) {{ return [error.name, error.message]; }}
-  }});
-"""
-
 
 def test_what_is_no_payload_is_refused_in_one_sentence(run: Run) -> None:
     large = save(ONE, {"header": json.dumps({"text": "x" * 5_000_000})})
     length = int.from_bytes(large[:8], "little")
     sentence = f"The file's header has {length:,} bytes; a payload's has at most 4,194,304."
     files = {**REFUSED, "a large header": (large, sentence)}
-    refusals = run("core/payload.ts", READ_ALL, [b64encode(data).decode() for data, _ in files.values()])
-    assert dict(zip(files, refusals, strict=True)) == {name: ["DocumentError", why] for name, (_, why) in files.items()}
+    found = refusals(run, (data for data, _ in files.values()), "payload", "readPayload")
+    assert dict(zip(files, found, strict=True)) == {name: ["DocumentError", why] for name, (_, why) in files.items()}
 
 
 def test_damaged_payloads_are_refused_or_read(run: Run) -> None:
-    good, drawn, files = write_payload(HEADER, ARRAYS), np.random.default_rng(1), []
-    for _ in range(400):
-        data = bytearray(good)
-        data[drawn.integers(len(data))] ^= 1 << int(drawn.integers(8))
-        files.append(bytes(data))
-    refusals = run("core/payload.ts", READ_ALL, [b64encode(data).decode() for data in files])
-    assert {refusal[0] for refusal in refusals if refusal} == {"DocumentError"}
+    found = refusals(run, damaged(write_payload(HEADER, ARRAYS), 1), "payload", "readPayload")
+    assert {refusal[0] for refusal in found if refusal} == {"DocumentError"}

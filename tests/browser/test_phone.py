@@ -12,7 +12,7 @@ from playwright.sync_api import Page, expect
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.browser.apps.inspector_page import InspectorPage
-from tests.browser.settle import in_the_end, settled
+from tests.browser.settle import in_the_end, settled, settled_at, settled_once_at
 from tests.toy import run_block
 
 Window = Callable[[int, int], Page]
@@ -94,19 +94,15 @@ def test_a_tap_opens_the_arithmetic_in_a_sheet(app_url: str, touch: Window) -> N
 
 SMALL = """() => {
   const found = [];
-  const look = (root) => {
-    for (const node of root.querySelectorAll('*')) {
-      if (node.shadowRoot) look(node.shadowRoot);
-      const { width, height } = node.getBoundingClientRect();
-      if (!node.checkVisibility({ opacityProperty: true, visibilityProperty: true }) || width < 2) continue;
-      const isField = node.matches('input:not([type=range], [type=checkbox], [type=radio]), textarea, select');
-      const { fontSize } = getComputedStyle(node);
-      if (isField && parseFloat(fontSize) < 16) found.push(['field', node.outerHTML.slice(0, 99)]);
-      const isSmall = node.matches('.focus-buttons button') && Math.min(width, height) < 24;
-      if (isSmall) found.push(['button', width, height, node.title]);
-    }
-  };
-  look(document);
+  for (const node of deepAll()) {
+    const { width, height } = node.getBoundingClientRect();
+    if (!node.checkVisibility({ opacityProperty: true, visibilityProperty: true }) || width < 2) continue;
+    const isField = node.matches('input:not([type=range], [type=checkbox], [type=radio]), textarea, select');
+    const { fontSize } = getComputedStyle(node);
+    if (isField && parseFloat(fontSize) < 16) found.push(['field', node.outerHTML.slice(0, 99)]);
+    const isSmall = node.matches('.focus-buttons button') && Math.min(width, height) < 24;
+    if (isSmall) found.push(['button', width, height, node.title]);
+  }
   return found;
 }"""
 """Fields into which a phone zooms, as their type has less than 16 px, and buttons on the picture of less than 24 px"""
@@ -133,8 +129,7 @@ LABELS = """() => {
 @pytest.mark.parametrize("link", ["/?source=pretrained&step=weights", "/?source=pretrained&step=scores"])
 def test_the_bar_that_plays_a_step_covers_no_labels_of_the_columns(app_url: str, touch: Window, link: str) -> None:
     page = touch(*PHONE)
-    page.goto(app_url + link)
-    settled(page)
+    settled_at(page, app_url + link)
     expect(page.get_by_role("button", name="Play this step")).to_be_in_viewport()
     assert page.evaluate(LABELS) == [True] * 9, "before anything is scrolled"
     assert page.locator(".focus-buttons button:visible").count() > 1
@@ -166,8 +161,7 @@ def test_the_drawer_closes_by_its_button_after_a_choice_and_by_a_tap_beside_it(a
 
 def test_a_sentence_is_typed_above_the_picture_and_applied(app_url: str, touch: Window) -> None:
     page = touch(*PHONE)
-    page.goto(f"{app_url}/?source=pretrained&step=tokens")
-    settled(page)
+    settled_at(page, f"{app_url}/?source=pretrained&step=tokens")
     field, finding = page.get_by_label("Text", exact=True), page.locator(".finding")
     apply = page.get_by_role("button", name="Apply", exact=True)
     for shown in (field, apply, finding, page.locator(".sentence .word").first):
@@ -177,8 +171,7 @@ def test_a_sentence_is_typed_above_the_picture_and_applied(app_url: str, touch: 
     page.keyboard.press("Shift+Enter")
     page.keyboard.type("two")
     apply.tap()
-    page.wait_for_url("**text=one%0Atwo**")
-    settled(page)
+    settled_once_at(page, "**text=one%0Atwo**")
     expect(field).not_to_be_focused()  # so the keyboard of a phone goes away
     words = page.get_by_role("region", name="Sentence").get_by_role("button", name=re.compile("^(one|two): "))
     expect(words).to_have_count(2)
@@ -187,8 +180,7 @@ def test_a_sentence_is_typed_above_the_picture_and_applied(app_url: str, touch: 
 def test_a_low_window_shows_the_first_words_of_the_sentence(app_url: str, window: Window) -> None:
     """1280 x 720 at 150 %, with the opening's words above the walk."""
     page = window(853, 480)
-    page.goto(app_url)
-    settled(page)
+    settled_at(page, app_url)
     expect(page.get_by_role("link", name="Start a lesson")).to_be_visible()
     first = page.locator(".sentence .word").first.bounding_box()
     assert first is not None
@@ -212,8 +204,8 @@ def test_a_walk_ends_with_the_window(app_url: str, window: Window, width: int, h
 
 def test_a_lesson_leaves_room_for_its_picture_on_a_phone_on_its_side(app_url: str, touch: Window) -> None:
     page = touch(844, 390)
-    page.goto(f"{app_url}/?text=the+cat+saw+the+dog+run&head_size=4&seed=1&q=1&k=4&lesson=attention&scene=6&lecture=1")
-    settled(page)
+    link = "text=the+cat+saw+the+dog+run&head_size=4&seed=1&q=1&k=4&lesson=attention&scene=6&lecture=1"
+    settled_at(page, f"{app_url}/?{link}")
     assert page.locator(".attnviz-board").evaluate("(e) => e.clientHeight") >= 0.6 * 390
     assert page.locator(".lesson-says").bounding_box()["height"] <= 0.2 * 390  # type: ignore[index]
 
@@ -234,8 +226,7 @@ def test_a_low_window_shows_the_sentence_and_all_heads_unscrolled(
     size: tuple[int, int], app_url: str, window: Window
 ) -> None:
     page = window(*size)
-    page.goto(app_url)
-    settled(page)
+    settled_at(page, app_url)
     expect(page.get_by_text("97 % of its attention")).to_be_in_viewport(ratio=1)
     for word in ("My", "bicycle", "work"):
         expect(page.get_by_role("button", name=re.compile(f"^{word}:"))).to_be_in_viewport(ratio=1)
@@ -257,8 +248,7 @@ def test_a_low_window_shows_a_whole_matrix_below_the_text_field_and_what_is_said
     size: tuple[int, int], link: str, app_url: str, window: Window
 ) -> None:
     page = window(*size)
-    page.goto(app_url + link)
-    settled(page)
+    settled_at(page, app_url + link)
     page.wait_for_function("() => deepFind('.attnviz-board')?.attnviz?.panels().length")
     matrix = page.evaluate(FIRST_MATRIX)
     assert matrix["width"] > 60

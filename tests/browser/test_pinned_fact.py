@@ -26,10 +26,7 @@ from tests.toy import run_block
 
 TEXT = "The animal didn't cross the street because it was too tired."
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
+pytestmark = pytest.mark.page("one_page")
 
 
 @pytest.fixture(scope="module")

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import expect
 
-from tests.browser.settle import settled
-
-Contexts = Callable[..., BrowserContext]
+from tests.browser.contexts import Contexts
+from tests.browser.settle import settled_at
 
 
 def box(locator: Any) -> dict[str, float]:
@@ -20,8 +18,7 @@ def box(locator: Any) -> dict[str, float]:
 
 def test_warnings_take_one_line_and_are_read_whole_over_the_picture(app_url: str, new_context: Contexts) -> None:
     page = new_context(viewport={"width": 1280, "height": 720}).new_page()
-    page.goto(f"{app_url}/?source=pretrained&step=weights&layer=77&head=99&q=400&stretch=3&predict=7")
-    settled(page)
+    settled_at(page, f"{app_url}/?source=pretrained&step=weights&layer=77&head=99&q=400&stretch=3&predict=7")
     warning, board = page.get_by_test_id("stAlert"), page.locator(".attnviz-board").first
     expect(warning).to_have_count(1)
     text = warning.locator("p")

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.axe import serious
-from tests.browser.settle import settled
+from tests.browser.settle import settled, settled_at
 
 SAYS = "The chosen row as a table"
 VIEWS = {
@@ -27,11 +27,7 @@ ROW = """(board, name) => {
 }"""
 """The pinned row of a board's matrix: which it is, and its numbers; null where they are hidden."""
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    one_page.emulate_media(reduced_motion="reduce")
-    return one_page
+pytestmark = pytest.mark.page("one_page", reduced_motion="reduce")
 
 
 class Table:
@@ -78,8 +74,7 @@ def by_number(numbers: list[float | None], way: int) -> list[int]:
 @pytest.mark.parametrize("view", VIEWS)
 def test_a_row_is_a_table_that_keys_sort_and_that_follows_the_pin(page: Page, app_url: str, view: str) -> None:
     link, matrix = VIEWS[view]
-    page.goto(app_url + link)
-    settled(page)
+    settled_at(page, app_url + link)
     table = Table(page)
     expect(table.root).to_have_count(0)
     table.open()
@@ -122,8 +117,7 @@ def test_a_row_is_a_table_that_keys_sort_and_that_follows_the_pin(page: Page, ap
 
 
 def test_the_table_of_a_covered_row_tells_nothing_of_it(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/?step=weights&q=7&predict=1")
-    settled(page)
+    settled_at(page, f"{app_url}/?step=weights&q=7&predict=1")
     table = Table(page)
     table.open()
     assert table.entries() == [(place, "covered") for place in range(11)]
@@ -139,8 +133,7 @@ def test_the_table_of_a_covered_row_tells_nothing_of_it(page: Page, app_url: str
 
 
 def test_a_table_of_several_matrices_shows_the_chosen_one_and_goes_with_the_picture(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/?step=weights&q=7")
-    settled(page)
+    settled_at(page, f"{app_url}/?step=weights&q=7")
     table = Table(page)
     table.open()
     table.root.get_by_role("combobox", name="Matrix").select_option("masked")

@@ -20,21 +20,17 @@ PROJECTOR: ViewportSize = {"width": 1920, "height": 1080}
 
 BEYOND = """() => {
   const found = [];
-  const look = (root) => {
-    for (const node of root.querySelectorAll('*')) {
-      if (node.shadowRoot) look(node.shadowRoot);
-      const style = getComputedStyle(node);
-      const { width, height } = node.getBoundingClientRect();
-      const isSeen = node.checkVisibility({ opacityProperty: true, visibilityProperty: true });
-      if (!isSeen || style.clipPath === 'inset(50%)' || width < 3 || height < 3 || node.matches('select')) continue;
-      const sides = { across: [style.overflowX, node.scrollWidth - node.clientWidth],
-                      down: [style.overflowY, node.scrollHeight - node.clientHeight] };
-      for (const [side, [overflow, beyond]] of Object.entries(sides)) {
-        if (overflow !== 'visible' && beyond > 1) found.push(`${node.tagName}.${node.className}: ${beyond} px ${side}`);
-      }
+  for (const node of deepAll()) {
+    const style = getComputedStyle(node);
+    const { width, height } = node.getBoundingClientRect();
+    const isSeen = node.checkVisibility({ opacityProperty: true, visibilityProperty: true });
+    if (!isSeen || style.clipPath === 'inset(50%)' || width < 3 || height < 3 || node.matches('select')) continue;
+    const sides = { across: [style.overflowX, node.scrollWidth - node.clientWidth],
+                    down: [style.overflowY, node.scrollHeight - node.clientHeight] };
+    for (const [side, [overflow, beyond]] of Object.entries(sides)) {
+      if (overflow !== 'visible' && beyond > 1) found.push(`${node.tagName}.${node.className}: ${beyond} px ${side}`);
     }
-  };
-  look(document);
+  }
   return found;
 }"""
 """What is cut or has to be scrolled: each element that holds more than it shows."""

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from playwright.sync_api import expect
 from tests.browser.contexts import Contexts
 from tests.browser.server import ROOT, Server, free_port, launch, running
 from tests.browser.settle import TIMEOUT_S
+from tests.waiting import until
 
 STAGE = ".attnviz-stage"
 HEADS = ".st-key-explorer .explorer"
@@ -32,10 +32,7 @@ def serving(**settings: str) -> Iterator[Server]:
     server = launch(["attnviz", "serve", "--port", str(port)], port, env={**settings})
     try:
         server.wait()
-        began = time.monotonic()
-        while answer(f"{server.url}/readyz")[0] != 200:
-            assert time.monotonic() - began < TIMEOUT_S, server.log_text()
-            time.sleep(0.1)
+        until(lambda: answer(f"{server.url}/readyz")[0] == 200, TIMEOUT_S, why=server.log_text)
         yield server
     finally:
         server.stop()
@@ -83,10 +80,7 @@ def test_a_public_server_has_health_checks_and_limits_models_and_visitors(
     expect(third.get_by_role("heading", name="Busy just now")).to_be_visible()
     second.close()
     expect(first.locator(STAGE)).to_be_visible()
-    began = time.monotonic()
-    while answer(f"{served.url}/readyz")[0] != 200:
-        assert time.monotonic() - began < TIMEOUT_S
-        time.sleep(0.1)
+    until(lambda: answer(f"{served.url}/readyz")[0] == 200, TIMEOUT_S)
     third.reload()
     expect(third.locator(STAGE)).to_be_visible()
 

@@ -8,7 +8,6 @@ import shutil
 import subprocess
 import xml.etree.ElementTree as ET
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import nbformat
@@ -19,7 +18,7 @@ import streamlit
 import torch
 import yaml
 from PIL import Image
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 from pptx import Presentation
 from pypdf import PdfReader
 from torch.nn import functional as F
@@ -28,10 +27,10 @@ from attnviz.steps import STEPS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.browser.board import matrix
-from tests.browser.settle import settled
+from tests.browser.contexts import Contexts
+from tests.browser.settle import settled, settled_at
 from tests.toy import run_block
 
-Contexts = Callable[..., BrowserContext]
 SVG = "{http://www.w3.org/2000/svg}"
 TEXT = "=1+1 <b>é</b> 🙂 four"
 LINK = "?text=%3D1%2B1+%3Cb%3E%C3%A9%3C%2Fb%3E+%F0%9F%99%82+four&step=weights&q=1&k=2&mask=causal"
@@ -46,10 +45,7 @@ def torchs_weights() -> np.ndarray:
 KNOWN = [f"{weight:.2f}" for weight in torchs_weights()[np.tril_indices(4)]]
 """What is written in the cells of the weights, row by row; hidden cells are empty."""
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
+pytestmark = pytest.mark.page("one_page")
 
 
 def taken(page: Page, label: str, folder: Path) -> Path:
@@ -75,8 +71,7 @@ def test_a_view_is_copied_scanned_saved_and_opened_elsewhere(
     app_url: str, new_context: Contexts, tmp_path: Path
 ) -> None:
     page = new_context(permissions=["clipboard-read", "clipboard-write"], color_scheme="dark").new_page()
-    page.goto(f"{app_url}/{LINK}")
-    settled(page)
+    settled_at(page, f"{app_url}/{LINK}")
     page.locator(".st-key-share button").first.click()
     page.get_by_role("button", name="Copy the link").click()
     expect(page.get_by_text("Copied.")).to_be_visible()
@@ -98,8 +93,7 @@ def test_a_view_is_copied_scanned_saved_and_opened_elsewhere(
     assert scene["query"] == {"text": TEXT, "step": "weights", "q": "1", "k": "2", "mask": "causal"}
 
     other = new_context().new_page()
-    other.goto(address)
-    settled(other)
+    settled_at(other, address)
     np.testing.assert_allclose(np.nan_to_num(matrix(other, "weights")), torchs_weights(), rtol=1e-5, atol=1e-6)
     assert other.url == address
 
@@ -116,8 +110,7 @@ def test_a_view_is_copied_scanned_saved_and_opened_elsewhere(
     script = taken(other, "Script", tmp_path).read_text(encoding="utf-8")
     assert all(cell.source in script for cell in notebook.cells if cell.cell_type == "code")
 
-    other.goto(f"{app_url}/tokens?text={'long+' * 700}")
-    settled(other)
+    settled_at(other, f"{app_url}/tokens?text={'long+' * 700}")
     other.locator(".st-key-share button").first.click()
     settled(other)
     expect(other.get_by_text("too long for mail and chat")).to_be_visible()
@@ -127,8 +120,7 @@ def test_a_view_is_copied_scanned_saved_and_opened_elsewhere(
 
 
 def test_the_shown_address_follows_while_share_is_open(app_url: str, page: Page, tmp_path: Path) -> None:
-    page.goto(f"{app_url}/?text=one+two&step=scaled")
-    settled(page)
+    settled_at(page, f"{app_url}/?text=one+two&step=scaled")
     page.locator(".st-key-share button").first.click()
     field = page.get_by_label("Address of this view")
     expect(field).to_have_value(page.url)
@@ -175,8 +167,7 @@ def check_slides(deck: Presentation, site: str) -> str:
 def test_all_steps_are_taken_along_as_slides_pages_pictures_and_tikz(
     page: Page, new_context: Contexts, app_url: str, tmp_path: Path
 ) -> None:
-    page.goto(f"{app_url}/{LINK}")
-    settled(page)
+    settled_at(page, f"{app_url}/{LINK}")
     page.locator(".st-key-export button").first.click()
     page.get_by_role("tab", name="All steps").click()
     page.get_by_text("Files link to this computer").click()  # which they don't unless asked
@@ -212,8 +203,7 @@ def test_all_steps_are_taken_along_as_slides_pages_pictures_and_tikz(
 
     page.keyboard.press("Escape")
     other = new_context(color_scheme="dark").new_page()
-    other.goto(address)
-    settled(other)
+    settled_at(other, address)
     np.testing.assert_allclose(np.nan_to_num(matrix(other, "weights")), torchs_weights(), rtol=1e-5, atol=1e-6)
 
 
@@ -237,8 +227,7 @@ def check_what_is_said_of_a_failure(page: Page) -> None:
 
 def test_an_open_export_takes_no_style_sheet_of_the_page_away(page: Page, app_url: str) -> None:
     """Fragments write their style sheets over those that the page has written after them."""
-    page.goto(f"{app_url}/?lesson=attention&scene=1")
-    settled(page)
+    settled_at(page, f"{app_url}/?lesson=attention&scene=1")
     page.locator(".st-key-export button").first.click()
     page.get_by_role("tab", name="Web page").click()
     settled(page)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
 from attnviz.cli import main
 from attnviz.lessons import gallery_lesson, shipped, write_lesson
@@ -17,10 +16,10 @@ from attnviz.links.link import DEFAULT_TEXT
 from attnviz.measures.mistakes import TEXTS
 from attnviz.steps import STEPS
 from tests.browser.board import matrix
+from tests.browser.contexts import Contexts
 from tests.browser.settle import frames
 from tests.loaded import built_in_model
 
-Contexts = Callable[..., BrowserContext]
 WALK = ".walk .attnviz-board"
 HEADS = ".explorer .attnviz-board"
 PARTS = {"bert": slice(2, 4), "forming": slice(2, 4)}

@@ -13,7 +13,8 @@ from tests.browser.apps.explored import Explored
 from tests.browser.board import matrix
 from tests.browser.contexts import TIMEOUT_MS
 from tests.browser.line import Line, held_line
-from tests.browser.settle import LISTEN, in_the_end, settled
+from tests.browser.settings import type_text
+from tests.browser.settle import LISTEN, in_the_end, settled, settled_at, settled_once_at
 
 
 def press_before_the_answers(page: Page, url: str, *keys: str) -> None:
@@ -41,12 +42,10 @@ def test_every_key_press_before_the_response_counts(
 @pytest.mark.parametrize("backs", [1, 2])
 def test_back_before_the_responses_ends_where_it_leads(page: Page, app_url: str, backs: int) -> None:
     line = Line(page)
-    page.goto(f"{app_url}/averages?way=matrix")
-    settled(page)
+    settled_at(page, f"{app_url}/averages?way=matrix")
     for way in ("softmax", "data"):
         page.keyboard.press("PageDown")
-        page.wait_for_url(f"**way={way}")
-        settled(page)
+        settled_once_at(page, f"**way={way}")
     line.hold()
     ways = ("softmax", "matrix")[:backs]
     for runs, way in enumerate(ways, 1):
@@ -85,9 +84,7 @@ def test_the_picture_stays_until_the_weights_of_another_text_have_come(page: Pag
         held.append(route)
 
     page.route(f"**{ARRAYS}*", hold)
-    area = page.locator(".st-key-text textarea")
-    area.fill("one two three four")
-    area.press("Control+Enter")
+    type_text(page, "one two three four")
     assert in_the_end(page, lambda: len(held), bool) == 1
     expect(explorer.section).to_have_attribute("data-rows", "5")
     expect(explorer.section).to_have_attribute("data-waits", "true")  # and fades: it is the picture of the text before
@@ -99,13 +96,10 @@ def test_the_picture_stays_until_the_weights_of_another_text_have_come(page: Pag
 
 
 def test_a_walk_that_takes_long_to_compute_says_so_beside_the_one_before(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/?step=scores&text=one+two+three")
-    settled(page)
+    settled_at(page, f"{app_url}/?step=scores&text=one+two+three")
     held: list[Route] = []
     page.route(f"**{ARRAYS}*", lambda route: held.append(route))  # noqa: PLW0108
-    area = page.locator(".st-key-text textarea")
-    area.fill("one two three four")
-    area.press("Control+Enter")
+    type_text(page, "one two three four")
     note = page.locator(".walk .note")
     expect(note).to_have_text("The numbers are being computed …")
     held[0].continue_()
@@ -132,9 +126,7 @@ def test_a_response_after_a_change_of_page_keeps_the_address(page: Page, app_url
 def test_what_the_server_has_not_answered_to_is_marked_after_a_second(page: Page, app_url: str) -> None:
     """The connection is open, and nothing comes: the numbers of the text before must not pass for the new text's."""
     line = held_line(page, f"{app_url}/?step=scores&text=one+two+three")
-    area = page.locator(".st-key-text textarea")
-    area.fill("one two three four")
-    area.press("Control+Enter")
+    type_text(page, "one two three four")
     said = page.locator(".late")
     expect(said).to_have_text("The server has not answered yet. What is shown is from before the last change.")
     walk, keys = (page.locator(f".stElementContainer.st-key-{key}") for key in ("walk", "keys"))
@@ -158,8 +150,7 @@ def test_settings_that_close_before_the_response_to_back_bring_nothing_into_its_
     shown = settled(page).locator(".st-key-pane_A button").first.locator("p").inner_text()
     page.locator(f".st-key-{setting} input").click()
     page.get_by_role("option", name=option).first.click()
-    page.wait_for_url(lambda url: urlsplit(url).query != link)
-    settled(page)
+    settled_once_at(page, lambda url: urlsplit(url).query != link)
     line.hold()
     page.go_back()
     line.wait(1)
@@ -184,8 +175,7 @@ def unwatched_page(browser: Browser) -> Iterator[Page]:
 
 def test_a_page_that_streamlit_has_lost_is_loaded_again_but_not_without_end(unwatched_page: Page, app_url: str) -> None:
     line = Line(unwatched_page)
-    unwatched_page.goto(f"{app_url}/?step=scores&text=one+two+three&head=1")
-    settled(unwatched_page)
+    settled_at(unwatched_page, f"{app_url}/?step=scores&text=one+two+three&head=1")
     with unwatched_page.expect_navigation():
         line.break_the_page()
     settled(unwatched_page)
@@ -203,8 +193,7 @@ def test_a_page_that_streamlit_has_lost_is_loaded_again_but_not_without_end(unwa
 def test_a_page_that_can_keep_nothing_is_not_loaded_again(unwatched_page: Page, app_url: str) -> None:
     unwatched_page.add_init_script(FORBIDDEN)
     line = Line(unwatched_page)
-    unwatched_page.goto(f"{app_url}/?step=scores")
-    settled(unwatched_page)
+    settled_at(unwatched_page, f"{app_url}/?step=scores")
     stays_empty(unwatched_page, line)
 
 

@@ -12,18 +12,15 @@ from playwright.sync_api import Page, expect
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.browser.apps.inspector_page import InspectorPage
-from tests.browser.board import BOARD, cells, dark_share, matrix, painted
-from tests.browser.settle import frames, in_the_end, settled
+from tests.browser.board import BOARD, TEXT_PEN, cells, dark_share, matrix, painted
+from tests.browser.settle import frames, in_the_end, settled, settled_once_at
 from tests.loaded import built_in_model
 from tests.toy import run_block
 
 TEXT = "The animal didn't cross the street because it was too tired."
 LONG = " ".join(f"word{i}" for i in range(64))
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
+pytestmark = pytest.mark.page("one_page")
 
 
 def toy_head(text: str = TEXT, **config: int) -> torch.Tensor:
@@ -63,23 +60,19 @@ def test_arrow_keys_move_the_pin_and_escape_gives_them_back_to_the_steps(page: P
     page.wait_for_url(re.compile("q=2&k=2"))
     for key in ("ArrowRight", "ArrowDown", "ArrowDown", "ArrowLeft", "ArrowLeft"):
         page.keyboard.press(key)
-    page.wait_for_url(re.compile("q=4&k=1"))
-    settled(page)
+    settled_once_at(page, re.compile("q=4&k=1"))
     inspector.leave()
     expect(inspector.panel.locator(".badge")).to_have_text("pinned")
     assert inspector.result("weights") == pytest.approx(float(toy_head().weights[4, 1]), rel=1e-5)
     page.keyboard.press("Escape")
-    page.wait_for_url(lambda url: "q=" not in url)
-    settled(page)
+    settled_once_at(page, lambda url: "q=" not in url)
     page.locator(BOARD).focus()
     page.keyboard.press("Enter")
     page.keyboard.press("ArrowUp")  # stops at the edge
-    page.wait_for_url(re.compile("q=0&k=0"))
-    settled(page)
+    settled_once_at(page, re.compile("q=0&k=0"))
     assert inspector.result("weights") == pytest.approx(float(toy_head().weights[0, 0]), rel=1e-5)
     page.keyboard.press("Escape")
-    page.wait_for_url(lambda url: "q=" not in url)
-    settled(page)
+    settled_once_at(page, lambda url: "q=" not in url)
     page.keyboard.press("ArrowRight")
     page.wait_for_url(re.compile("step=head_outputs"))
 
@@ -175,8 +168,7 @@ def test_a_guess_is_covered_and_revealed_by_cells_and_rows_and_the_next_row_anew
     expect(inspector.panel).to_contain_text("looks most")
     expect(page.locator(".guess")).to_contain_text("Guesses: 1.")
     page.get_by_role("spinbutton", name="query row").fill("5")
-    page.wait_for_url(re.compile("q=5"))
-    settled(page)
+    settled_once_at(page, re.compile("q=5"))
     assert cells_of_row(page, 5).count("?") == 11
     assert cells_of_row(page, 2).count("?") == 0
     best = int(toy_head().weights[5].argmax())
@@ -225,12 +217,10 @@ def test_stepping_back_plays_the_morph_reversed(page: Page, app_url: str) -> Non
         BOARD,
     )
     page.get_by_role("radio", name="Weights").click()
-    page.wait_for_url(re.compile("step=weights"))
-    settled(page)
+    settled_once_at(page, re.compile("step=weights"))
     forth = page.evaluate("() => window.seen.splice(0)")
     page.get_by_role("radio", name="Masked").click()
-    page.wait_for_url(re.compile("step=masked"))
-    settled(page)
+    settled_once_at(page, re.compile("step=masked"))
     back = page.evaluate("() => window.seen.splice(0)")
     assert forth
     assert back
@@ -246,8 +236,7 @@ def test_reduced_motion_has_no_transitions(page: Page, app_url: str) -> None:
     InspectorPage.open(page, app_url, step="scores")
     page.evaluate("(css) => { deepFind(css).attnviz.morph.start = () => { window.moved = true } }", BOARD)
     page.get_by_role("radio", name="Scaled").click()
-    page.wait_for_url(re.compile("step=scaled"))
-    settled(page)
+    settled_once_at(page, re.compile("step=scaled"))
     assert page.evaluate("() => window.moved") is None
     assert matrix(page, "scaled").shape == (11, 11)
 
@@ -296,20 +285,11 @@ def test_512_tokens_are_drawn_and_followed(page: Page, app_url: str) -> None:
 TYPE = """([css, name]) => {
   const { attnviz: board } = deepFind(css);
   let least = Infinity;
-  const real = document.createElement('canvas').getContext('2d');
-  const pen = new Proxy(real, {
-    get(target, property) {
-      const value = target[property];
-      if (property !== 'fillText') return typeof value === 'function' ? value.bind(target) : value;
-      return (text) => {
-        if (/^.?\\d*\\.\\d+$/.test(text)) least = Math.min(least, parseFloat(target.font.match(/[\\d.]+px/)[0]));
-      };
-    },
-    set: (target, property, value) => { target[property] = value; return true; },
-  });
-  board.paint(pen);
+  board.paint((TEXT_PEN)((target, text) => {
+    if (/^.?\\d*\\.\\d+$/.test(text)) least = Math.min(least, parseFloat(target.font.match(/[\\d.]+px/)[0]));
+  }));
   return least;
-}"""
+}""".replace("TEXT_PEN", TEXT_PEN)
 """The size of the smallest number that is painted, in px"""
 
 

@@ -17,7 +17,8 @@ from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.board import BOARD, matrix
 from tests.browser.contexts import Contexts
 from tests.browser.line import Line, held_line
-from tests.browser.settle import in_the_end, settled
+from tests.browser.settings import type_text
+from tests.browser.settle import in_the_end, settled, settled_at, settled_once_at
 from tests.loaded import built_in_model
 
 AFTER_TWO_FRAMES = """async () => {
@@ -75,8 +76,7 @@ def test_what_one_explores_is_painted_within_two_frames_and_without_the_server(s
     assert do(stage, CHART) == [False, True]
     assert do(chart, CHART) == [True, False]
     line.release()
-    page.wait_for_url(re.compile("drawing=chart"))
-    settled(page)
+    settled_once_at(page, re.compile("drawing=chart"))
     assert line.updates() == []
     page.locator(".chosen-settings").click()
     settled(page)
@@ -86,8 +86,7 @@ def test_what_one_explores_is_painted_within_two_frames_and_without_the_server(s
 def test_everything_of_a_layer_is_explored_after_the_connection_was_lost(still_page: Page, app_url: str) -> None:
     page = still_page
     line = Line(page)
-    page.goto(f"{app_url}/?source=pretrained&step=scores")
-    settled(page)
+    settled_at(page, f"{app_url}/?source=pretrained&step=scores")
     line.hold()
     page.route(f"**{ARRAYS}**", lambda route: route.abort())
     layer = built_in_model().trace(DEFAULT_TEXT).layer(0)
@@ -124,15 +123,13 @@ TYPED = """(numbers) => {
 
 def test_the_server_hears_of_what_was_chosen_before_anything_else(page: Page, app_url: str) -> None:
     line = Line(page)
-    page.goto(f"{app_url}/?step=tokens")
-    settled(page)
+    settled_at(page, f"{app_url}/?step=tokens")
     asked, entries = len(line.sent), page.evaluate("history.length")
     page.evaluate(TEN_PRESSES)
     step = list(STEPS)[6]
     page.wait_for_url(re.compile(f"step={step}$"))
     page.evaluate(TYPED, list(range(10)))
-    page.wait_for_url(re.compile(f"step={step}&q=9$"))
-    settled(page)
+    settled_once_at(page, re.compile(f"step={step}&q=9$"))
     assert len(line.sent) == asked, "the address tells all"
     assert page.evaluate("history.length") <= entries + 2, "a burst is one entry"
     page.locator(".chosen-settings").click()
@@ -143,8 +140,7 @@ def test_the_server_hears_of_what_was_chosen_before_anything_else(page: Page, ap
 
 
 def test_the_next_page_knows_what_was_chosen(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/?source=pretrained&step=weights")
-    settled(page)
+    settled_at(page, f"{app_url}/?source=pretrained&step=weights")
     heads = page.get_by_role("navigation").get_by_role("link", name="Heads", exact=True)
     for layer, head, by_keyboard in ((3, 4, False), (5, 2, True)):
         page.get_by_role("combobox", name="Layer").select_option(f"layer {layer}")
@@ -155,18 +151,15 @@ def test_the_next_page_knows_what_was_chosen(page: Page, app_url: str) -> None:
             page.keyboard.press("Enter")
         else:
             heads.click()
-        page.wait_for_url("**/heads?*")
-        settled(page)
+        settled_once_at(page, "**/heads?*")
         assert f"layer={layer}&head={head}" in page.url
         page.go_back()
-        page.wait_for_url(re.compile(rf"/\?source=pretrained.*layer={layer}"))
-        settled(page)
+        settled_once_at(page, re.compile(rf"/\?source=pretrained.*layer={layer}"))
         np.testing.assert_allclose(matrix(page, "weights"), attentions(layer)[head], rtol=0, atol=1e-6)
 
 
 def test_a_reload_shows_what_was_chosen(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/?source=pretrained&step=masked")
-    settled(page)
+    settled_at(page, f"{app_url}/?source=pretrained&step=masked")
     page.get_by_role("radio", name="Weights").click()
     page.get_by_role("button", name="head 9", exact=True).click()
     page.wait_for_url(re.compile("head=9"))
@@ -195,8 +188,7 @@ class Forgetful:
 def test_arrays_that_the_server_has_no_more_are_offered_again(page: Page, app_url: str, step: str) -> None:
     line = Line(page)
     forgetful = Forgetful(page)
-    page.goto(f"{app_url}/?source=pretrained&layer=2&step={step}&text=offered+again+{step}")
-    settled(page)
+    settled_at(page, f"{app_url}/?source=pretrained&layer=2&step={step}&text=offered+again+{step}")
     trace = built_in_model().trace(f"offered again {step}")
     layer = trace.layer(2)
     known = {"weights": layer.attentions()[0], "qkv": layer.query[0]}[step].numpy()
@@ -205,8 +197,7 @@ def test_arrays_that_the_server_has_no_more_are_offered_again(page: Page, app_ur
     parts = [url for url in forgetful.refused if "~" in url]
     assert bool(parts) == (step == "qkv"), "the projections are fetched apart"
     page.get_by_role("combobox", name="Layer").select_option("layer 5")
-    page.wait_for_url(re.compile("layer=5"))
-    settled(page)
+    settled_once_at(page, re.compile("layer=5"))
     if step == "weights":
         np.testing.assert_allclose(matrix(page, "weights"), trace.attentions(5)[0].numpy(), rtol=0, atol=1e-6)
     expect(page.locator(".walk .note")).to_have_text("")
@@ -215,19 +206,15 @@ def test_arrays_that_the_server_has_no_more_are_offered_again(page: Page, app_ur
 
 def test_the_servers_reason_is_one_sentence(page: Page, app_url: str) -> None:
     reason = "The text has 5,000 tokens; a document has at most 4,096."
-    page.goto(f"{app_url}/?source=pretrained&step=weights")
-    settled(page)
+    settled_at(page, f"{app_url}/?source=pretrained&step=weights")
     page.route(f"**{ARRAYS}**", lambda route: route.fulfill(status=422, content_type="text/plain", body=reason))
-    area = page.locator(".st-key-text textarea")
-    area.fill("another text")
-    area.press("Control+Enter")
+    type_text(page, "another text")
     note = page.locator(".walk .note")
     expect(note).to_have_text(f"This text can't be shown: {reason}")
     expect(page.locator(BOARD)).to_be_hidden()
     expect(page.locator(".walk .notice")).to_be_hidden()
     page.unroute(f"**{ARRAYS}**")
-    area.fill("and one more")
-    area.press("Control+Enter")
+    type_text(page, "and one more")
     expect(note).to_have_text("")
     settled(page)
     assert matrix(page, "weights").shape == (5, 5)
@@ -244,15 +231,12 @@ AWAY_UNTIL_A_CLICK = """(path) => {
 
 
 def test_nothing_of_the_text_before_is_shown_while_the_server_is_away(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/?source=pretrained&step=scaled&text=the+text+before")
-    settled(page)
+    settled_at(page, f"{app_url}/?source=pretrained&step=scaled&text=the+text+before")
     page.route(f"**{ARRAYS}**", lambda route: route.abort())
-    area = page.locator(".st-key-text textarea")
-    area.fill("one new sentence of seven words, here")
-    area.press("Control+Enter")
+    type_text(page, "one new sentence of seven words, here")
     note = page.locator(".walk .note")
     expect(note).to_contain_text("This text can't be shown: the server does not answer. It is asked for again.")
-    area.blur()
+    page.locator(".st-key-text textarea").blur()
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     page.wait_for_url(re.compile("step=weights"))
@@ -273,8 +257,7 @@ def test_nothing_of_the_text_before_is_shown_while_the_server_is_away(page: Page
 
 
 def test_back_forward_and_a_copied_link_open_the_same_view(page: Page, app_url: str, new_context: Contexts) -> None:
-    page.goto(f"{app_url}/?source=pretrained&step=weights&layer=1")
-    settled(page)
+    settled_at(page, f"{app_url}/?source=pretrained&step=weights&layer=1")
     acts: list[tuple[Callable[[], Any], str]] = [
         (lambda: page.get_by_role("button", name="head 4", exact=True).click(), "head=4"),
         (lambda: InspectorPage(page).click("weights", 3, 2), "q=3&k=2"),

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 from torch.nn import functional as F
 
 from attnviz.links.link import DEFAULT_TEXT
@@ -19,32 +18,21 @@ from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.board import BOARD, cells, matrix, painted
-from tests.browser.settings import open_settings
-from tests.browser.settle import settled
+from tests.browser.contexts import Contexts
+from tests.browser.settings import open_settings, type_text
+from tests.browser.settle import settled, settled_at, settled_once_at
 from tests.loaded import built_in_model
 from tests.toy import run_block
 
 PHONE = {"width": 390, "height": 844}
 
-Contexts = Callable[..., BrowserContext]
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
+pytestmark = pytest.mark.page("one_page")
 
 
 def go(page: Page, url: str, **link: str | int) -> Page:
     """Open the page by a link; without one, on the toy with all defaults."""
-    page.goto(f"{url}/?{urlencode(link or {'source': 'toy'})}")
-    return settled(page)
-
-
-def type_text(page: Page, text: str) -> None:
-    area = page.locator(".st-key-text textarea")
-    area.fill(text)
-    area.press("Control+Enter")
-    settled(page)
+    return settled_at(page, f"{url}/?{urlencode(link or {'source': 'toy'})}")
 
 
 def query(page: Page) -> dict[str, str]:
@@ -69,6 +57,7 @@ def test_typed_sentences_and_the_numbers_in_the_cells(page: Page, app_url: str) 
     go(page, app_url)
     it_fits_is_described_and_gets_dark(page)
     type_text(page, "one two three four")
+    settled(page)
     layer = toy("one two three four")
     expected = (layer.query[0] @ layer.key[0].T).flatten()
     np.testing.assert_allclose(cells(page, "scores"), expected.numpy(), atol=0.00501)
@@ -78,8 +67,10 @@ def test_typed_sentences_and_the_numbers_in_the_cells(page: Page, app_url: str) 
     np.testing.assert_allclose(cells(page, "weights"), weights.flatten().numpy(), atol=0.00501)
     np.testing.assert_allclose(matrix(page, "weights"), weights.numpy(), rtol=1e-5, atol=1e-6)
     type_text(page, "  ")
+    settled(page)
     expect(page.get_by_text("Type a sentence above")).to_be_visible()
     type_text(page, "back again")
+    settled(page)
     assert matrix(page, "weights").shape == (2, 2)
 
 
@@ -148,13 +139,11 @@ def test_a_real_head_is_followed_chosen_and_drawn(page: Page, app_url: str) -> N
 def others_are_chosen_beside_the_heads(page: Page) -> None:
     """Choose another layer and head, a row to guess, and the other drawing."""
     page.get_by_role("combobox", name="Layer").select_option("layer 4")
-    page.wait_for_url(re.compile("layer=4"))
-    settled(page)
+    settled_once_at(page, re.compile("layer=4"))
     expected = built_in_model().trace(DEFAULT_TEXT).attentions(4)
     np.testing.assert_allclose(matrix(page, "weights"), expected[5].numpy(), rtol=0, atol=1e-6)
     page.get_by_role("button", name="head 7", exact=True).click()
-    page.wait_for_url(re.compile("head=7"))
-    settled(page)
+    settled_once_at(page, re.compile("head=7"))
     np.testing.assert_allclose(matrix(page, "weights"), expected[7].numpy(), rtol=0, atol=1e-6)
     page.locator(".menu summary").press("Enter")
     expect(page.get_by_role("switch", name=re.compile("Darken"))).to_have_count(0)  # its largest weight is 0.9
@@ -162,18 +151,15 @@ def others_are_chosen_beside_the_heads(page: Page) -> None:
     expect(guess).to_have_attribute("aria-checked", "false")
     for url in (lambda url: "predict=1" in url, lambda url: "predict" not in url):
         guess.press("Space")
-        page.wait_for_url(url)
-        settled(page)
+        settled_once_at(page, url)
         expect(guess).to_be_focused()  # what one has pressed can be pressed again
     head = page.get_by_role("button", name="head 3", exact=True)
     head.press("Enter")
-    page.wait_for_url(re.compile("head=3"))
-    settled(page)
+    settled_once_at(page, re.compile("head=3"))
     expect(head).to_be_focused()
     page.locator(".menu summary").click()
     page.get_by_role("radio", name="Plotly").click()
-    page.wait_for_url(re.compile("drawing=chart"))
-    settled(page)
+    settled_once_at(page, re.compile("drawing=chart"))
     expect(page.locator(".js-plotly-plot")).to_be_visible()
     page.locator(".menu summary").click()
     expect(guess).to_have_count(0)  # a chart covers nothing
@@ -192,8 +178,7 @@ def test_quick_presses_count_each_and_show_at_once(page: Page, app_url: str) -> 
       });
     }"""  # fmt: skip
     assert page.evaluate(marked) == [STEPS[name].title for name in ("qkv", "scores", "scaled", "scores")]
-    page.wait_for_url(lambda url: "step" not in url)
-    settled(page)
+    settled_once_at(page, lambda url: "step" not in url)
     assert matrix(page, "scores").shape == (11, 11)
 
 
@@ -257,13 +242,11 @@ def test_no_formula_is_cut_and_on_a_phone_the_page_scrolls_as_a_whole_and_a_char
 
 def test_each_change_of_page_is_one_step_of_the_back_button(new_context: Contexts, app_url: str) -> None:
     page = new_context().new_page()  # the browser counts 50 entries at most
-    page.goto(f"{app_url}/averages?text=one+two&seed=5&way=data")
-    settled(page)
+    settled_at(page, f"{app_url}/averages?text=one+two&seed=5&way=data")
     before = page.evaluate("history.length")
     for number, name in enumerate(("Heads", "Tokens", "Step by step"), 1):
         page.get_by_role("navigation").get_by_role("link", name=name).click()
-        page.wait_for_url(lambda url, name=name: name == "Step by step" or name.lower() in url)
-        settled(page)
+        settled_once_at(page, lambda url, name=name: name == "Step by step" or name.lower() in url)
         assert page.evaluate("history.length") == before + number
     for there in ("/tokens?text=one+two", "/heads?text=one+two", "/averages?text=one+two&seed=5&way=data"):
         page.go_back()
@@ -271,21 +254,18 @@ def test_each_change_of_page_is_one_step_of_the_back_button(new_context: Context
         assert page.url == f"{app_url}{there}"
         expect(page.locator(".st-key-text textarea")).to_have_value("one two")
     # Back to a bare address: what was changed on that page comes back with its entry, and goes with the one before.
-    page.goto(f"{app_url}/averages")
-    settled(page)
+    settled_at(page, f"{app_url}/averages")
     page.get_by_role("radio", name="A softmax").click()
     page.wait_for_url(re.compile("way=softmax"))
     changed = page.url
     page.get_by_role("navigation").get_by_role("link", name="Heads").click()
-    page.wait_for_url(re.compile("/heads"))
-    settled(page)
+    settled_once_at(page, re.compile("/heads"))
     page.go_back()
     settled(page)
     assert page.url == changed
     assert matrix(page, "softmax_weights").shape == matrix(page, "masked_zeros").shape == (13, 13)
     page.go_back()
-    page.wait_for_url(f"{app_url}/averages")
-    settled(page)
+    settled_once_at(page, f"{app_url}/averages")
     assert matrix(page, "by_loop").shape == (13, 16)
     expect(page.get_by_role("radio", name="A softmax")).not_to_be_checked()
 

@@ -9,22 +9,16 @@ import torch
 from playwright.sync_api import Page, expect
 
 from tests.browser.contexts import Contexts
-from tests.browser.settings import surprise
-from tests.browser.settle import settled
+from tests.browser.settings import surprise, type_text
+from tests.browser.settle import settled, settled_at
 from tests.loaded import built_in_model
 
 BICYCLE = "My sister bought a bicycle because she wanted to ride it to work."
 
 
-def settled_page(page: Page, url: str) -> Page:
-    page.goto(url)
-    return settled(page)
-
-
 def test_surprise_shows_the_number_that_torch_computes(page: Page, app_url: str) -> None:
-    settled_page(page, app_url)
-    page.get_by_label("Text", exact=True).fill(BICYCLE)
-    page.keyboard.press("Control+Enter")
+    settled_at(page, app_url)
+    type_text(page, BICYCLE)
     settled(page)
     trace = built_in_model().trace(BICYCLE)
     weights = torch.stack([trace.attentions(layer) for layer in range(6)])  # (L, H, T, T)
@@ -59,7 +53,7 @@ def test_surprise_shows_the_number_that_torch_computes(page: Page, app_url: str)
 
 def test_on_a_phone_what_it_says_is_seen(new_context: Contexts, app_url: str) -> None:
     phone = new_context(viewport={"width": 390, "height": 844}, has_touch=True, color_scheme="dark")
-    page = settled_page(phone.new_page(), app_url)
+    page = settled_at(phone.new_page(), app_url)
     surprise(page)
     expect(page.locator(".said")).to_be_in_viewport()
     settled(page)

@@ -8,20 +8,16 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.contexts import Contexts
-from tests.browser.settings import open_settings
-from tests.browser.settle import settled, still
+from tests.browser.settings import open_settings, type_text
+from tests.browser.settle import settled, settled_at, settled_once_at, still
 
 KINDS = ("char", "word", "bert")
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
+pytestmark = pytest.mark.page("one_page")
 
 
 def open_tokens(page: Page, app_url: str, **query: str) -> Page:
-    page.goto(f"{app_url}/tokens?" + "&".join(f"{name}={quote(value)}" for name, value in query.items()))
-    return settled(page)
+    return settled_at(page, f"{app_url}/tokens?" + "&".join(f"{name}={quote(value)}" for name, value in query.items()))
 
 
 def chips(page: Page, kind: str) -> Locator:
@@ -32,12 +28,10 @@ def pieces(page: Page, kind: str) -> list[str]:
     return page.locator(f".st-key-strip_{kind} .tv-piece").all_inner_texts()
 
 
-def type_text(page: Page, text: str) -> None:
+def typed(page: Page, text: str) -> None:
     before = page.url
-    page.locator(".st-key-text textarea").fill(text)
-    page.keyboard.press("Control+Enter")
-    page.wait_for_url(lambda url: url != before)
-    settled(page)
+    type_text(page, text)
+    settled_once_at(page, lambda url: url != before)
 
 
 def test_pieces_stand_over_their_ids(page: Page, app_url: str) -> None:
@@ -56,17 +50,12 @@ def test_pieces_stand_over_their_ids(page: Page, app_url: str) -> None:
 
 def test_a_typed_text_is_a_link_for_a_fresh_browser(page: Page, app_url: str, new_context: Contexts) -> None:
     open_tokens(page, app_url, charset="text")
-    type_text(page, "Né à Łódź & co = 50%\nsecond line #1")
+    typed(page, "Né à Łódź & co = 50%\nsecond line #1")
     other = settled_at(new_context().new_page(), page.url)
     assert other.locator(".st-key-text textarea").input_value() == "Né à Łódź & co = 50%\nsecond line #1"
     for kind in KINDS:
         assert pieces(other, kind) == pieces(page, kind)
     assert "⏎" in pieces(other, "char")
-
-
-def settled_at(page: Page, url: str) -> Page:
-    page.goto(url)
-    return settled(page)
 
 
 MARKUP = "<script>window.owned=1</script> <img src=x onerror=window.owned=1> </style></span>\"'&amp;"
@@ -103,7 +92,7 @@ def test_odd_texts_keep_their_order_and_their_place(page: Page, app_url: str) ->
     assert_in_order(page, ODD["NUL"])
     for name, text in ODD.items():
         if name != "NUL":
-            type_text(page, text)
+            typed(page, text)
             assert_in_order(page, text)
 
 
@@ -125,7 +114,7 @@ def assert_in_order(page: Page, text: str) -> None:
 
 def test_a_text_of_20000_characters(page: Page, app_url: str) -> None:
     open_tokens(page, app_url)
-    type_text(page, "Words é. " * 2222)
+    typed(page, "Words é. " * 2222)
     assert [chips(page, kind).count() for kind in KINDS] == [600, 600, 512]
     expect(page.get_by_text("… and 19,398 more, not shown")).to_be_visible()
     expect(page.get_by_text("BERT takes 512 tokens: 6,156 tokens past that were dropped.")).to_be_visible()

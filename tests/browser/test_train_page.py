@@ -13,7 +13,7 @@ from playwright.sync_api import Page, expect
 from attnviz.ui.train.arrays import accuracy_without, at_snapshots, heads_of, reading_of
 from tests.browser.board import matrix
 from tests.browser.contexts import Contexts
-from tests.browser.settle import frames, in_the_end, settled
+from tests.browser.settle import frames, in_the_end, settled, settled_once_at
 from tests.browser.web_pages import opened as opened_from_disk
 from tests.training import TASK, model_after
 
@@ -144,8 +144,7 @@ def test_a_training_on_a_phone_survives_a_change_of_page_and_a_reload_and_has_a_
     expect(runs.first).to_have_attribute("aria-pressed", "true")
     expect(page.locator(".training .head-name")).to_contain_text("layer 1")
     page.get_by_role("link", name="Start", exact=True).click()
-    page.wait_for_url("**/lessons*")
-    settled(page)
+    settled_once_at(page, "**/lessons*")
     page.go_back()
     expect(page.locator(".training .runs button")).to_have_count(2, timeout=MINUTE)
     page.reload()

@@ -10,12 +10,12 @@ from playwright.sync_api import Page, expect
 from tests.app.test_trained_models import TEXT, weights
 from tests.browser.board import cells, matrix
 from tests.browser.settings import open_settings
-from tests.browser.settle import settled
+from tests.browser.settle import settled, settled_at
 
 
 def test_a_weight_of_the_induction_head_is_read_and_compared_with_torch(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/?{urlencode({'source': 'trained', 'model': 'induction', 'text': TEXT, 'step': 'weights'})}")
-    settled(page)
+    link = urlencode({"source": "trained", "model": "induction", "text": TEXT, "step": "weights"})
+    settled_at(page, f"{app_url}/?{link}")
     open_settings(page)
     page.get_by_role("button", name="Layer 1, head 0: looks at what came after").click()
     settled(page)

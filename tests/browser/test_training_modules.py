@@ -483,7 +483,7 @@ def test_a_head_of_the_second_kind_has_its_own_accuracy_and_a_covered_row_is_now
       training.updates.values = { ...training.updates.values, predict: true };
       const said = () => view.guessLine.text.textContent;
       const uncovered = [[0, 0], [1, 1], [1, 0]].map(([i, j]) =>
-        [view.heads.board.uncover({ i, j }), training.updates.values.predict, said()]);
+        [view.heads.pairs.board.uncover({ i, j }), training.updates.values.predict, said()]);
       training.store.set({ hovered: { q: 0, k: 1 } });
       const beside = view.reading.textContent;
       training.store.set({ hovered: { q: null, k: null } });

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 from torch.nn import functional as F
 
 from attnviz.document import document_of_layer, write
@@ -17,18 +17,15 @@ from attnviz.steps import STEPS
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.trace import Trace
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
+from tests.browser.contexts import Contexts
 from tests.browser.screens import SCREENS, move_to
 from tests.browser.settle import frames, in_the_end
 from tests.loaded import built_in_model
 
-Contexts = Callable[..., BrowserContext]
 TEXT = "The animal didn't cross the street because it was too tired."
 LAYERS = 3
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
+pytestmark = pytest.mark.page("one_page")
 
 
 @pytest.fixture(scope="module")

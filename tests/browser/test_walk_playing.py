@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image, ImageSequence
-from playwright.sync_api import BrowserContext, Locator, Page, expect
+from playwright.sync_api import Locator, Page, expect
 from torch.nn import functional as F
 
 from attnviz.document import document_of_layer, write
@@ -27,20 +27,17 @@ from attnviz.trace.head_norm import HeadNorm
 from attnviz.trace.walk import Walk
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
 from tests.browser.axe import serious
+from tests.browser.contexts import Contexts
 from tests.browser.modules import BYTES, CORE, Run
-from tests.browser.settle import frames, in_the_end, settled
+from tests.browser.settle import frames, in_the_end, settled, settled_at
 from tests.browser.web_pages import exported, opened
 from tests.loaded import built_in_model
 from tests.toy import run_block
 
-Contexts = Callable[..., BrowserContext]
 LAYER, HEAD, Q, K = 3, 1, 11, 5
 STEPS = ["tokens", "embeddings", "qkv", "scores", "scaled", "masked", "weights", "head_outputs", "concat", "output"]
 
-
-@pytest.fixture
-def page(one_page: Page) -> Page:
-    return one_page
+pytestmark = pytest.mark.page("one_page")
 
 
 CAPTIONS = f"""
@@ -303,8 +300,7 @@ def test_a_row_that_is_guessed_is_not_given_away(page: Page, walks: WalkPage) ->
 
 def test_a_bare_address_plays_from_the_first_view_and_stops_at_a_true_link(new_context: Contexts, app_url: str) -> None:
     page = new_context().new_page()
-    page.goto(app_url)
-    settled(page)
+    settled_at(page, app_url)
     page.get_by_role("group", name="What this is").get_by_role("button", name="Play the walk").click()
     bar = Bar(page)
     bar.title("Sentence")

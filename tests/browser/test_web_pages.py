@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from html import escape
 from pathlib import Path
 
 import numpy as np
 import pytest
-from playwright.sync_api import BrowserContext, Page, expect
+from playwright.sync_api import Page, expect
 
 from attnviz.export.web import iframe
 from attnviz.figures.style import AXIS_TITLE
 from tests.browser.board import cells, matrix, painted
+from tests.browser.contexts import Contexts
 from tests.browser.web_pages import exported, opened
 from tests.loaded import built_in_model
-
-Contexts = Callable[..., BrowserContext]
 
 TEXT = "My sister bought a bicycle because she wanted to ride it to work."
 HOSTILE = "</script><img src=x onerror=alert(1)> <!-- \u2028 <b>é</b> 🙂"

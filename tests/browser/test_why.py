@@ -26,10 +26,7 @@ PARTS = {
 }
 NONE = {**PARTS, "query": [], "key": [], "rows": [], "columns": [], "pairs": [], "note": "They are not known."}
 
-
-@pytest.fixture
-def page(plain_page: Page) -> Page:
-    return plain_page
+pytestmark = pytest.mark.page("plain_page")
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.contexts import Contexts
 from tests.browser.server import Server
-from tests.browser.settle import settled
+from tests.browser.settle import settled, settled_at
 from tests.safety.links import PATHS
 
 MARK = "attnviz_was_here"
@@ -52,8 +52,7 @@ def test_every_page_renders_under_the_policy_and_all_messages_are_accepted(
     missing: list[str] = []
     page.on("response", lambda answer: missing.append(answer.url) if answer.status == 404 else None)
     for view in VIEWS:
-        page.goto(served.url + view)
-        settled(page)
+        settled_at(page, served.url + view)
         assert urlsplit(page.url).path == urlsplit(view).path
         assert missing == [], f"{view} asks for what is not there"
         page.keyboard.press("ArrowRight")  # what the page has set up goes to the server
@@ -77,8 +76,7 @@ def test_no_text_and_no_file_name_becomes_code(served: Server, new_context: Cont
         settled(page)
         assert page.evaluate(f"[window.{MARK}, window.violations]") == [None, []], view
         assert page.locator("img[src=x], svg[onload], [onmouseover], a[href^=javascript]").count() == 0, view
-    page.goto(f"{served.url}/tokens?charset=file")
-    settled(page)
+    settled_at(page, f"{served.url}/tokens?charset=file")
     file = {"name": f"<img src=x onerror=window.{MARK}=1>.txt", "mimeType": "text/plain", "buffer": EVIL.encode()}
     page.locator("input[type=file]").first.set_input_files(files=[file])
     expect(page.get_by_text("different characters of your file")).to_be_visible()

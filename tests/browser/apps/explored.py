@@ -49,12 +49,15 @@ class Explored:
         """Wait until it is painted."""
         self.page = page
         self.section = page.locator(".explorer")
-        expect(self.section).to_have_attribute("data-painted", re.compile(r"\d+"))
-        settled(page)
+        self.wait()
         self.grid = self.section.get_by_role("grid")
         self.tooltip = self.section.locator(".tooltip")
         self.readout = self.section.locator(".readout")
         self.chips = self.section.locator(".legend .chip:not(.mean)")
+
+    def wait(self) -> None:
+        expect(self.section).to_have_attribute("data-painted", re.compile(r"\d+"))
+        settled(self.page)
 
     @classmethod
     def open(cls, page: Page, url: str, **link: str | int) -> Explored:

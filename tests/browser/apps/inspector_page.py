@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser.settle import frames, settled
+from tests.browser.settle import frames, settled, settled_at
 
 PICTURE = ".attnviz-board:not([hidden]), .js-plotly-plot"
 
@@ -70,13 +70,12 @@ class InspectorPage:
         return float((found.get_attribute("data-value") or "").replace("Infinity", "inf"))
 
     def marks(self, state: str = "hovered") -> set[tuple[str, str]]:
-        frames(self.page)
-        shown = self.page.locator(f"[data-attnviz-overlay] [data-shape][data-state={state}]")
-        pairs = shown.evaluate_all("all => all.map(({ dataset }) => [dataset.panel, dataset.shape])")
-        return {(panel, shape) for panel, shape in pairs if shape != "halo"}
+        return marks_on(self.page, state)
 
 
-def settled_at(page: Page, url: str) -> Page:
-    page.goto(url)
-    settled(page)
-    return page
+def marks_on(page: Page, state: str = "hovered") -> set[tuple[str, str]]:
+    """Return the matrix and the shape of all outlines on boards: of what is hovered, or pinned."""
+    frames(page)
+    shown = page.locator(f"[data-attnviz-overlay] [data-shape][data-state={state}]")
+    pairs = shown.evaluate_all("all => all.map(({ dataset }) => [dataset.panel, dataset.shape])")
+    return {(panel, shape) for panel, shape in pairs if shape != "halo"}

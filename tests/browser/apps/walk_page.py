@@ -17,9 +17,10 @@ import numpy as np
 import plotly.offline
 from playwright.sync_api import Page, expect
 
+from attnviz.steps import WALK
 from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.board import matrix
-from tests.browser.settle import frames
+from tests.browser.settle import frames, still
 from tests.browser.sources import CACHING, PREFIX, source
 
 PAGE = """<!doctype html>
@@ -199,6 +200,13 @@ class WalkView(InspectorPage):
 
     def step(self, title: str) -> None:
         self.page.get_by_role("radio", name=title, exact=True).click()
+
+    def show(self, step: str) -> None:
+        """Choose a step by its name, and wait until it is painted."""
+        self.step(WALK[step].title)
+        expect(self.page.locator(self.picture)).to_have_attribute("data-step", step)
+        still(self.page)
+        frames(self.page)
 
     def matrix(self, name: str) -> np.ndarray:
         return matrix(self.page, name, self.picture)

@@ -61,6 +61,14 @@ for file in sys.argv[1:]:
 Cells = tuple[code.Cell, ...]
 
 
+def check_notebook(cells: Cells) -> None:
+    """Check that they are a notebook, of whose cells each is whole by itself."""
+    notebook = nbformat.reads(code.notebook(cells), as_version=4)
+    nbformat.validate(notebook)
+    for cell in notebook.cells:
+        assert cell.cell_type == "markdown" or compile(cell.source, "a cell", "exec"), cell.source
+
+
 def toy(config: ToyConfig, text: str = HOSTILE) -> tuple[Walk, Cells]:
     tokens = WordTokenizer().tokenize(text)
     trace = trace_toy(tokens, config)
@@ -254,10 +262,7 @@ def test_the_scripts_print_the_same_numbers_where_attnviz_is_not(tmp_path: Path)
     files = []
     for name, (walk, inputs) in walks.items():
         cells = code.cells(replace(walk, link='http://h/?a="\n'), inputs, place="a test", needs="torch")
-        notebook = nbformat.reads(code.notebook(cells), as_version=4)
-        nbformat.validate(notebook)
-        for cell in notebook.cells:
-            assert cell.cell_type == "markdown" or compile(cell.source, name, "exec"), "each cell is whole by itself"
+        check_notebook(cells)
         files.append(tmp_path / f"{name}.py")
         files[-1].write_text(code.script(cells), encoding="utf-8")
     ran = run_alone(RUN, *files, cwd=tmp_path, on_warning="ignore")
@@ -346,14 +351,19 @@ def test_the_notebook_runs_in_jupyter_and_prints_what_torch_computes(tmp_path: P
     np.testing.assert_array_equal(np.isneginf(found["masked"]), ~layer.mask.cells.numpy())
 
 
-def test_a_number_that_is_not_the_pages_stops_the_script(tmp_path: Path) -> None:
-    walk, inputs = toy(ToyConfig(), "one two three")
-    written = code.script(code.cells(walk, inputs, place="a test", needs="torch"))
+def check_another_seed_stops(cells: Cells, folder: Path) -> None:
+    """Check that the script stops where its numbers are not the page's."""
+    written = code.script(cells)
     changed = written.replace("SEED = 0", "SEED = 1")
     assert changed != written
-    (tmp_path / "other.py").write_text(changed, encoding="utf-8")
+    (folder / "other.py").write_text(changed, encoding="utf-8")
     with pytest.raises(AssertionError, match="not close"):
-        runpy.run_path(str(tmp_path / "other.py"))
+        runpy.run_path(str(folder / "other.py"))
+
+
+def test_a_number_that_is_not_the_pages_stops_the_script(tmp_path: Path) -> None:
+    walk, inputs = toy(ToyConfig(), "one two three")
+    check_another_seed_stops(code.cells(walk, inputs, place="a test", needs="torch"), tmp_path)
 
 
 def export_tabs() -> None:

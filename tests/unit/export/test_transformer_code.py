@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import io
-import runpy
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
-import nbformat
 import numpy as np
 import pytest
 import torch
@@ -31,7 +29,7 @@ from attnviz.toy.config import MAX_TEXT_TOKENS, TransformerConfig
 from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.trace import Trace
 from tests.scripts import FILE, run_alone
-from tests.unit.export.test_numbers import HOSTILE, offered
+from tests.unit.export.test_numbers import HOSTILE, check_another_seed_stops, check_notebook, offered
 from tests.unit.families import save, save_model
 from tests.unit.pretrained.test_blocks import WITH_HEADS
 
@@ -72,10 +70,7 @@ def test_the_scripts_compute_what_torch_and_the_page_compute_where_attnviz_is_no
     files = []
     for i, (name, trace) in enumerate(traces.items()):
         cells = transformer_cells(trace, CONFIGS[name], CONFIGS[name].heads - 1, link='http://h/?a="\n')
-        notebook = nbformat.reads(code.notebook(cells), as_version=4)
-        nbformat.validate(notebook)
-        for cell in notebook.cells:
-            assert cell.cell_type == "markdown" or compile(cell.source, name, "exec"), "each cell is whole by itself"
+        check_notebook(cells)
         files.append(tmp_path / f"{i}.py")
         files[-1].write_text(code.script(cells), encoding="utf-8")
     ran = run_alone(RUN, *files, cwd=tmp_path, on_warning="error")
@@ -142,13 +137,8 @@ def test_the_last_probability_is_that_of_all_other_tokens() -> None:
 
 def test_other_weights_than_the_pages_stop_the_script(tmp_path: Path) -> None:
     config = TransformerConfig()
-    written = code.script(transformer_cells(traced(config, "one two three"), config, 0))
-    changed = written.replace("SEED = 0", "SEED = 1")
-    assert changed != written
-    (tmp_path / "other.py").write_text(changed, encoding="utf-8")
     try:
-        with pytest.raises(AssertionError, match="not close"):
-            runpy.run_path(str(tmp_path / "other.py"))
+        check_another_seed_stops(transformer_cells(traced(config, "one two three"), config, 0), tmp_path)
     finally:
         torch.set_grad_enabled(True)
 

@@ -12,7 +12,8 @@ import pytest
 from attnviz.runtime.arrays import ArrayStore, NotOfferedError
 from attnviz.runtime.cache import SingleFlightCache, cache_usage
 from attnviz.runtime.pool import Task, WorkerPool
-from tests.unit.runtime.test_work import Result, until
+from tests.unit.runtime.test_work import Result
+from tests.waiting import until
 
 
 class Making:

@@ -9,17 +9,10 @@ from collections.abc import Callable
 import pytest
 
 from attnviz.runtime.lock import FairLock
+from tests.waiting import until
 
 LONG = 30.0
 """Seconds: a lease that never ends during a test"""
-
-
-def until(true: Callable[[], bool]) -> None:
-    """Wait until it is true, for as long as a busy machine may need."""
-    since = time.monotonic()
-    while not true():
-        assert time.monotonic() - since < LONG, "it never came true"
-        time.sleep(0.001)
 
 
 def run_together(*works: Callable[[], None]) -> None:

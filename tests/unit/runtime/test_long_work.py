@@ -6,7 +6,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +18,7 @@ from attnviz.runtime.cache import SingleFlightCache, cache_usage
 from attnviz.runtime.lock import FairLock
 from attnviz.runtime.long_work import Job, LongWork, LongWorkError, Work
 from attnviz.runtime.pool import Task, WorkerPool
+from tests.waiting import until
 
 SECONDS = 20
 FAILED = "There is too little memory."
@@ -89,13 +90,6 @@ def clock(steps: Steps, monkeypatch: pytest.MonkeyPatch) -> Clock:
     monkeypatch.setattr(module, "SLICE", -1.0)  # a slice is one step, though no time passes
     monkeypatch.setattr(module, "time", clock)
     return clock
-
-
-def until(true: Callable[..., bool]) -> None:
-    ends = time.monotonic() + SECONDS
-    while not true():
-        assert time.monotonic() < ends
-        time.sleep(0.005)
 
 
 def never(_: Job[Result]) -> None:

@@ -15,6 +15,7 @@ from attnviz.runtime import cache as cache_module
 from attnviz.runtime.cache import SingleFlightCache, cache_usage
 from attnviz.runtime.lock import FairLock
 from attnviz.runtime.pool import Task, WorkerPool, place_in_queue
+from tests.waiting import until
 
 
 @dataclass(frozen=True)
@@ -43,14 +44,6 @@ class Work:
         if number <= self.failures:
             raise OSError(f"failure {number}")
         return Result()
-
-
-def until(true: Any) -> None:
-    for _ in range(3000):
-        if true():
-            return
-        time.sleep(0.01)
-    raise AssertionError("it never came true")
 
 
 def test_what_many_ask_for_at_once_is_computed_once() -> None:

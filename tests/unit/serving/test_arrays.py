@@ -18,8 +18,8 @@ from attnviz.serving.arrays import PATH, QUEUE_ROUTE, Arrays, queue
 from attnviz.serving.limits import Limits
 from attnviz.settings import PUBLIC
 from tests.threads import run_in_thread
-from tests.unit.runtime.test_work import until
 from tests.unit.serving.test_limits import Clock, Inner, ask
+from tests.waiting import until
 
 
 def test_arrays_count_as_requests_and_by_their_bytes() -> None:

@@ -27,7 +27,8 @@ from attnviz.serving.limits import Limits, SameOrigin, is_foreign
 from attnviz.serving.metrics import metrics
 from attnviz.settings import PUBLIC, Settings
 from tests.threads import Clock, run_in_thread
-from tests.unit.runtime.test_work import Result, Work, until
+from tests.unit.runtime.test_work import Result, Work
+from tests.waiting import until
 
 
 @given(st.lists(st.floats(0, 30), min_size=1, max_size=80), st.integers(1, 600))

@@ -21,6 +21,7 @@ from attnviz.toy.language.config import (
     longest_context,
 )
 from attnviz.toy.language.model import ReducedStack, TokenModel, count_pairs
+from tests.training import torchs_attention
 
 IDS = torch.tensor([[3, 1, 4, 1, 5, 0], [2, 6, 5, 3, 5, 1]])
 
@@ -121,12 +122,7 @@ def test_without_its_parts_a_block_is_attention_alone() -> None:
     model = reduced(feed_forward=0, residual=False, norm=False)
     x = model.token(IDS) + model.position.weight[:6]
     for layer in model.blocks.layers:  # type: ignore[union-attr]
-        own = layer.attention
-        theirs = nn.MultiheadAttention(8, 2, batch_first=True)
-        with torch.no_grad():
-            theirs.in_proj_weight.copy_(torch.cat([own.query.weight, own.key.weight, own.value.weight]))
-            theirs.in_proj_bias.copy_(torch.cat([own.query.bias, own.key.bias, own.value.bias]))
-            theirs.out_proj.load_state_dict(own.output.state_dict())
+        theirs = torchs_attention(layer.attention)
         x = theirs(x, x, x, attn_mask=nn.Transformer.generate_square_subsequent_mask(6))[0]
     assert torch.allclose(model.logits(IDS), model.head(x), atol=1e-6)
 

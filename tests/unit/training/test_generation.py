@@ -20,6 +20,7 @@ from attnviz.toy.language.config import TokenConfig
 from attnviz.toy.language.model import TokenModel
 from attnviz.toy.transformer import sizes_of
 from attnviz.training.generation import SHOWN, GeneratedToken, Sampling, choose, generate, multiplications, record
+from tests.training import torchs_attention
 
 LOGITS = torch.tensor([0.3, 2.0, -1.0, 1.4, 0.0, 1.9, -3.0, 0.9])
 
@@ -127,11 +128,9 @@ def test_attention_of_the_last_position_is_torchs() -> None:
     model = gpt(32)
     one = drawn(model, 5)[-1]
     layer = model.blocks.layers[0]  # type: ignore[union-attr]
-    own, prompt = layer.attention, [3, 1, 4] + [each.id for each in drawn(model, 4)]
-    theirs = nn.MultiheadAttention(16, 2, batch_first=True)
+    prompt = [3, 1, 4] + [each.id for each in drawn(model, 4)]
+    theirs = torchs_attention(layer.attention)
     with torch.no_grad():
-        theirs.in_proj_weight.copy_(torch.cat([own.query.weight, own.key.weight, own.value.weight]))
-        theirs.in_proj_bias.copy_(torch.cat([own.query.bias, own.key.bias, own.value.bias]))
         x = layer.attention_norm(model.embed(torch.tensor(prompt)))
         expected = theirs(x, x, x, average_attn_weights=False)[1][:, -1]
     assert len(one.weights) == 2

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -30,6 +30,7 @@ from attnviz.training.settings import TEXT, TrainingSettings
 from attnviz.training.tasks import TASKS
 from attnviz.training.text.subject import Text
 from tests.threads import Clock
+from tests.waiting import until
 
 INDUCTION = TASKS["induction"]
 SMALL = TokenConfig(26, 32, layers=1, heads=2, width=16, dropout=0.1)
@@ -39,14 +40,6 @@ SLOW = 5.0
 
 def plan(steps: int = 30, model: ModelConfig = SMALL, subject: str = "induction", **settings: object) -> Plan:
     return Plan(subject, model, TrainingSettings(steps=steps, batch=8, **settings))  # type: ignore[arg-type]
-
-
-def until(condition: Callable[[], object], seconds: float = 120) -> None:
-    """Wait for what another process does; the machine may be busy."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end
-        time.sleep(0.01)
 
 
 def status(job: Job, *wanted: str) -> None:

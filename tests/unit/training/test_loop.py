@@ -16,7 +16,7 @@ from attnviz.training.plan import Plan, build
 from attnviz.training.settings import TrainingSettings
 from attnviz.training.tasks import TASKS
 from attnviz.training.tasks.task import IGNORED, Batch, Pattern
-from tests.training import train_step
+from tests.training import torchs_attention, train_step
 
 INDUCTION = TASKS["induction"]
 SMALL = TokenConfig(26, 32, layers=1, heads=2, width=16)
@@ -132,12 +132,9 @@ def test_weights_of_a_batch_are_torchs() -> None:
     model, batch = build(SMALL, 0).eval(), INDUCTION.batch(3, torch.Generator().manual_seed(1))
     (place, weights), *others = weights_of(model, batch).items()
     assert not others
-    own, layer = attentions(model)[place], model.blocks.layers[0]
-    x = layer.attention_norm(model.embed(batch.ids))
-    theirs = nn.MultiheadAttention(16, 2, batch_first=True)
+    x = model.blocks.layers[0].attention_norm(model.embed(batch.ids))
+    theirs = torchs_attention(attentions(model)[place])
     with torch.no_grad():
-        theirs.in_proj_weight.copy_(torch.cat([own.query.weight, own.key.weight, own.value.weight]))
-        theirs.in_proj_bias.copy_(torch.cat([own.query.bias, own.key.bias, own.value.bias]))
         mask = nn.Transformer.generate_square_subsequent_mask(32)
         expected = theirs(x, x, x, attn_mask=mask, average_attn_weights=False)[1]
     assert torch.allclose(weights, expected, atol=1e-6)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import numpy as np
@@ -20,6 +19,7 @@ from attnviz.training.plan import VECTOR_BYTES, LabelledVectors, Limits, Plan, T
 from attnviz.training.settings import TEXT, VECTORS, TrainingSettings
 from attnviz.training.vectors import Vectors, split
 from tests.training import train_step
+from tests.waiting import until
 
 N, C, CLASSES, STEPS, BATCH, RATE, SEED = 90, 12, 3, 40, 16, 0.02, 5
 
@@ -64,10 +64,7 @@ def jobs() -> Iterator[Jobs]:
 
 
 def ended(job: Job) -> Job:
-    end = time.monotonic() + 120
-    while not job.view.has_ended:
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    until(lambda: job.view.has_ended)
     return job
 
 
@@ -97,10 +94,7 @@ def test_all_held_out_vectors_are_evaluated_each_time() -> None:
 def test_other_seeds_follow_on_the_same_vectors_and_split_them_anew(jobs: Jobs) -> None:
     data = vectors()
     jobs.start("b", plan(seed=0), data, then=[plan(seed=1), plan(seed=2)])
-    end = time.monotonic() + 120
-    while len(jobs.jobs("b")) < 3 or not jobs.jobs("b")[0].view.has_ended:
-        assert time.monotonic() < end
-        time.sleep(0.01)
+    until(lambda: len(jobs.jobs("b")) == 3 and jobs.jobs("b")[0].view.has_ended)
     found = jobs.jobs("b")[::-1]
     assert [one.plan.training.seed for one in found] == [0, 1, 2]
     for seed, job in enumerate(found):

@@ -29,6 +29,7 @@ from attnviz.ui.train.arrays import (
 from attnviz.ui.train.plans import plan_of
 from attnviz.ui.train.plans import sample_of as text_of
 from attnviz.ui.train.runs import Run, title_of
+from tests.training import torchs_attention
 
 TASK = TASKS["induction"]
 TEXT = "abcabcabc"
@@ -50,11 +51,7 @@ def torchs_weights(model: TokenModel, ids: torch.Tensor, layer: int) -> torch.Te
     mask = nn.Transformer.generate_square_subsequent_mask(ids.shape[1])
     with torch.no_grad():
         for own in list(attentions(model).values())[: layer + 1]:
-            theirs = nn.MultiheadAttention(own.query.in_features, own.heads, batch_first=True)
-            theirs.in_proj_weight.copy_(torch.cat([own.query.weight, own.key.weight, own.value.weight]))
-            theirs.in_proj_bias.copy_(torch.cat([own.query.bias, own.key.bias, own.value.bias]))
-            theirs.out_proj.load_state_dict(own.output.state_dict())
-            output, weights = theirs(x, x, x, attn_mask=mask, average_attn_weights=False)
+            output, weights = torchs_attention(own)(x, x, x, attn_mask=mask, average_attn_weights=False)
             x = x + output
     first: torch.Tensor = weights[0]
     return first

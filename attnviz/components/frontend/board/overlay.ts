@@ -1,11 +1,11 @@
 // Highlights the hovered or pinned row, column and cell in every panel that shares them.
 
 import { INK, TEXT_INK } from "../core/colours.ts";
+import { setAttributes, svgElement } from "../core/dom.ts";
 import { Names } from "./overlay_names.ts";
 import { cellBox, columnBox, lit, litIn, rowBox } from "./panels.ts";
 import { Regions } from "./overlay_regions.ts";
 
-const SVG = "http://www.w3.org/2000/svg";
 // The cell's own outline is dark in a light halo, so that it stands out from any cell colour.
 const OUTLINES: [shape: string, colour: string, width: number][] = [
   ["halo", "#FFFFFF", 4.5],
@@ -25,9 +25,7 @@ export class Overlay {
   regions: Regions;
 
   constructor() {
-    this.svg = document.createElementNS(SVG, "svg");
-    this.svg.setAttribute("aria-hidden", "true");
-    this.svg.dataset.attnvizOverlay = "";
+    this.svg = svgElement("svg", { "aria-hidden": true, "data-attnviz-overlay": "" });
     this.svg.style.cssText =
       "position:absolute;inset:0;width:100%;height:100%;pointer-events:none;z-index:5;overflow:visible";
     this.colours = INK.light;
@@ -142,7 +140,7 @@ export class Overlay {
 
   mark(at: Box | null, panel: DrawnPanel, shape: string, state: string, colour: string, stroke = 1.75) {
     if (!at) return;
-    const mark = (this.marks[this.used] ??= this.svg.appendChild(document.createElementNS(SVG, "rect")));
+    const mark = (this.marks[this.used] ??= this.svg.appendChild(svgElement("rect")));
     this.used += 1;
     const width = Math.max(at.width, THINNEST);
     const height = Math.max(at.height, THINNEST);
@@ -163,7 +161,7 @@ export class Overlay {
       "data-shape": shape,
       "data-state": state,
     };
-    for (const [name, value] of Object.entries(attributes)) mark.setAttribute(name, String(value));
+    setAttributes(mark, attributes);
   }
 
   /**

@@ -1,11 +1,10 @@
 // Writes the tokens of highlighted rows and columns in bold, in place of the labels that they would overlap, and never
 // over a cell.
 
-import { contextOf } from "../core/dom.ts";
+import { contextOf, setAttributes, svgElement } from "../core/dom.ts";
 import { shorten, TURN } from "./layout.ts";
 import { leastType } from "../core/type.ts";
 
-const SVG = "http://www.w3.org/2000/svg";
 const TYPE = 12.5; // px
 const AWAY = 5; // px from the matrix
 const GROUND = "var(--st-background-color, Canvas)"; // what the labels stand on
@@ -43,7 +42,7 @@ export class Names {
 
   constructor(svg: SVGElement) {
     this.svg = svg;
-    this.covers = svg.appendChild(document.createElementNS(SVG, "g")); // under all names
+    this.covers = svg.appendChild(svgElement("g")); // under all names
     this.pen = contextOf(document.createElement("canvas"));
   }
 
@@ -161,7 +160,7 @@ export class Names {
       "data-name": kind,
       "data-state": state,
     };
-    for (const [property, value] of Object.entries(attributes)) name.setAttribute(property, String(value));
+    setAttributes(name, attributes);
   }
 
   /** Covers a label, whole: the half of one that a name leaves is worse than none. */
@@ -172,7 +171,7 @@ export class Names {
     this.coveredBy.set(cover, label);
     const [x, y, width, height] = label.box;
     const attributes = { x, y, width, height, transform: turned(label), display: "inline" };
-    for (const [property, value] of Object.entries(attributes)) cover.setAttribute(property, String(value));
+    setAttributes(cover, attributes);
   }
 }
 
@@ -180,7 +179,7 @@ function made<Name extends keyof SVGElementTagNameMap>(
   name: Name,
   style: Record<string, string | number>,
 ): SVGElementTagNameMap[Name] {
-  const element = document.createElementNS(SVG, name);
+  const element = svgElement(name);
   Object.assign(element.style, style);
   return element;
 }

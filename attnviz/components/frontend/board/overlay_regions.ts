@@ -1,6 +1,7 @@
 // Outlines parts of matrices that are no row and no column: a whole matrix, hidden cells, the columns of a head.
 
-const SVG = "http://www.w3.org/2000/svg";
+import { setAttributes, svgElement } from "../core/dom.ts";
+
 const WIDTH = 2.5; // px
 
 export class Regions {
@@ -9,7 +10,7 @@ export class Regions {
   used = 0;
 
   constructor(svg: SVGElement) {
-    this.root = svg.appendChild(document.createElementNS(SVG, "g"));
+    this.root = svg.appendChild(svgElement("g"));
   }
 
   /** Begins anew: what is not drawn from here on is taken away by `end`. */
@@ -21,7 +22,7 @@ export class Regions {
     const { panel } = region;
     const shapes = pathsOf(region) ?? [];
     for (const [n, d] of shapes.entries()) {
-      const path = (this.paths[this.used] ??= this.root.appendChild(document.createElementNS(SVG, "path")));
+      const path = (this.paths[this.used] ??= this.root.appendChild(svgElement("path")));
       this.used += 1;
       const attributes = {
         d,
@@ -35,7 +36,7 @@ export class Regions {
         "data-shape": n === 0 ? "region" : "region-edge",
         "data-state": "hovered",
       };
-      for (const [name, value] of Object.entries(attributes)) path.setAttribute(name, String(value));
+      setAttributes(path, attributes);
     }
   }
 

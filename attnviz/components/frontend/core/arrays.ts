@@ -29,6 +29,12 @@ const coming: Map<string, Promise<Arrays>> = new Map();
 
 export const bytesOf = (arrays: Arrays) => Object.values(arrays).reduce((sum, { data }) => sum + data.byteLength, 0);
 
+/** One of the equal parts of an array along its first axis. */
+export function partOf({ data, shape }: Packed, n: number) {
+  const each = data.length / shape[0];
+  return data.subarray(n * each, (n + 1) * each);
+}
+
 /** The arrays under a digest, if they are here. */
 export function keptArrays(digest: string) {
   const arrays = kept.get(digest);

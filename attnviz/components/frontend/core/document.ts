@@ -33,15 +33,10 @@ export type SaidOfHeads = SaidText | SaidText[];
  * If `stretched` is not "", it is the title when colours are darkened, with {} in place of the number at which they end
  * (core/colour_limit.ts).
  */
-export interface PanelSpec {
-  name: string;
+export interface PanelSpec extends Pick<Panel, "name" | "rows" | "cols" | "role" | "scale"> {
   title: OfHeads;
-  rows: string;
-  cols: string;
-  role: "query" | "key" | "value" | "attention" | null;
   made_from: { name: string; pace: Pace } | null;
   limit: number | string[] | null;
-  scale: "signed" | "weights";
   stretched: string;
   bar: boolean;
   numbered: boolean;
@@ -52,30 +47,8 @@ export interface PanelSpec {
 }
 /** The names of two matrices, and of a vector that is added. */
 export type ProductSpec = { left: string; right: string; bias: string | null };
-/**
- * How a matrix is made of others in a way that is no product: attnviz/steps/picture.py describes it. What its kind
- * does not use is null.
- */
-export interface OperationSpec {
-  kind: "sum" | "norm" | "rms_norm" | "activation" | "softmax" | "rotation";
-  /** the names of the matrices that it is made of: one, or the summands */
-  of: string[];
-  /** the name of a norm's weight, a vector */
-  weight: string | null;
-  bias: string | null;
-  /** what a norm adds to the variance */
-  eps: number | null;
-  /** what a norm takes mean and variance of */
-  over: "token" | "all" | null;
-  /** the activation */
-  name: "relu" | "gelu" | "gelu_tanh" | null;
-  /** of an RMS norm: what it divides each row by, where that does not follow from the row */
-  root: string | null;
-  /** of a rotation: cosine and sine of the angle of each row and pair of columns, and which columns are a pair */
-  cos: string | null;
-  sin: string | null;
-  pairing: "halves" | "neighbours" | null;
-}
+/** How a matrix is made of others in a way that is no product, with the names of its vectors. */
+export type OperationSpec = OperationOf<string>;
 /** The matrices of a step and their places: `grid` has the panels' numbers, and null for an empty place. */
 export interface PictureSpec {
   panels: PanelSpec[];
@@ -116,7 +89,7 @@ export interface RowGuesses {
 export const GUESSES = "guesses";
 /** An array that is not in the file. */
 export type Reference = { digest: string; dtype: string; shape: number[] };
-export interface Header {
+export interface Header extends Pick<AttentionHeader, "scale" | "scale_label" | "mask_value" | "mask_fills" | "cap"> {
   model: string;
   attention: "encoder" | "decoder" | "cross";
   layer: number;
@@ -126,19 +99,11 @@ export interface Header {
   query: Axis;
   /** the same object as `query` where the tokens are the same */
   key: Axis;
-  scale: number;
-  scale_label: string;
   mask: "none" | "causal" | "window" | "padding" | "cross" | "other";
   /** how many heads after one another share a head of keys and values, where they do */
   shared_by?: number;
   /** why cells are hidden, unless `mask` says it */
   mask_reasons?: MaskReasons;
-  /** what is filled into hidden cells; null is −∞ */
-  mask_value: number | null;
-  /** the matrix that it is filled into: after the scaling, or before it */
-  mask_fills: "scaled" | "scores";
-  /** the soft cap of the scaled scores, where there is one */
-  cap?: number;
   /** which distances share a number of the position bias, where they do */
   buckets?: Buckets;
   steps: StepText[];

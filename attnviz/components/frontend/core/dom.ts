@@ -20,6 +20,24 @@ export function element<Tag extends keyof HTMLElementTagNameMap>(
   return made;
 }
 
+export const SVG = "http://www.w3.org/2000/svg";
+
+/** Makes an element of a drawing; children as for `element`. */
+export function svgElement<Tag extends keyof SVGElementTagNameMap>(
+  tag: Tag,
+  attributes: Record<string, unknown> = {},
+  ...children: (Node | string)[]
+): SVGElementTagNameMap[Tag] {
+  const made = document.createElementNS(SVG, tag);
+  setAttributes(made, attributes);
+  made.append(...children);
+  return made;
+}
+
+export function setAttributes(of: Element, attributes: Record<string, unknown>) {
+  for (const [name, value] of Object.entries(attributes)) of.setAttribute(name, String(value));
+}
+
 const READ = 60_000; // ms after which a busy browser, too, has read a file
 
 /** Gives the user a file. Its address stays for a while: a busy browser reads it late, or else drops the download. */

@@ -95,6 +95,12 @@ export class Files<Value> {
     return this.wanted.map((name) => this.failed.get(name)).find((error) => error !== undefined) ?? null;
   }
 
+  /** What is said of a wanted file that has not come; "" if all may be on their way. */
+  get said() {
+    const text = this.failure ? failureText(this.failure) : "";
+    return text.charAt(0).toUpperCase() + text.slice(1);
+  }
+
   /** Whether a file was asked for in vain. */
   lost(name: string) {
     return this.failed.has(name);

@@ -1,7 +1,7 @@
 // One file at a time, of what is looked at last: asked for once it has been looked at for a moment, until it comes.
 
 import { fetchArrays, keptArrays } from "./arrays.ts";
-import { failureText, Files } from "./files.ts";
+import { Files } from "./files.ts";
 import type { Source } from "./arrays.ts";
 
 export class Latest {
@@ -41,8 +41,7 @@ export class Latest {
 
   /** What is said of a file that has not come; "" if it may be on its way. */
   get failed() {
-    const { failure } = this.files;
-    return failure ? sentence(failureText(failure)) : "";
+    return this.files.said;
   }
 
   again() {
@@ -53,6 +52,3 @@ export class Latest {
     this.files.destroy();
   }
 }
-
-/** With a capital. */
-export const sentence = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);

@@ -1,9 +1,8 @@
 // What stands in an element, written as templates. When they are written again, the nodes stay, with their focus,
 // selection and scroll position, and only what differs from the last time is changed. Text is never markup.
 
-import { focused } from "./dom.ts";
+import { focused, SVG } from "./dom.ts";
 
-const SVG = "http://www.w3.org/2000/svg";
 const LIVE = ["value", "checked"]; // of a field, which the user changes too
 
 type Properties = Record<string, unknown>;

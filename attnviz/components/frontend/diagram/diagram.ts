@@ -1,6 +1,6 @@
 // The diagram of a model: its parts are buttons that open them in the walk, the lines between them show the data's way.
 
-import { element, focused, isAsBefore } from "../core/dom.ts";
+import { element, focused, isAsBefore, svgElement } from "../core/dom.ts";
 import { leastType, measurer } from "../core/type.ts";
 import { layoutOf } from "./layout.ts";
 import { allParts, partAt, stacksOf } from "./parts.ts";
@@ -12,7 +12,6 @@ const HINT_WIDTH = { least: 150, most: 260 }; // px
 const PHONE = 600; // px, room in which the hint stands below the diagram
 const FRAME = 8; // px, between the frame of a block and its name
 const BESIDE = 60; // px that are seen beside the part that is chosen
-const SVG = "http://www.w3.org/2000/svg";
 const INKS = ["residual", "key", "query", "value"] as const;
 
 export type At = { layer: number; step: string };
@@ -38,8 +37,7 @@ export class Diagram {
   /** @param choose is called with the part that is opened */
   constructor(choose: (at: Partial<At>) => void) {
     this.choose = choose;
-    this.lines = document.createElementNS(SVG, "svg");
-    this.lines.setAttribute("aria-hidden", "true");
+    this.lines = svgElement("svg", { "aria-hidden": true });
     this.sheet.prepend(this.lines);
     this.root = element(
       "div",
@@ -135,10 +133,8 @@ export class Diagram {
   drawLines({ lines, width, height }: DiagramLayout, order: number) {
     this.lines.setAttribute("viewBox", `0 0 ${width} ${height}`);
     const paths = lines.map((line) => {
-      const path = document.createElementNS(SVG, "path");
-      path.setAttribute("d", line.d);
-      path.setAttribute("class", `${line.ink}${line.order <= order ? " passed" : ""}`);
-      path.setAttribute("stroke-width", String(line.width));
+      const name = `${line.ink}${line.order <= order ? " passed" : ""}`;
+      const path = svgElement("path", { d: line.d, class: name, "stroke-width": line.width });
       if (line.arrow) path.setAttribute("marker-end", `url(#diagram-${line.ink})`);
       return path;
     });
@@ -272,21 +268,10 @@ function hint(room: number, { width, height }: Size) {
 
 /** The heads of the lines' arrows. */
 function markers() {
-  const defs = document.createElementNS(SVG, "defs");
-  for (const ink of INKS) {
-    const marker = document.createElementNS(SVG, "marker");
-    for (const [name, value] of Object.entries({
-      id: `diagram-${ink}`,
-      class: ink,
-      ...{ viewBox: "0 0 6 6", refX: "5.5", refY: "3", markerWidth: "6.5", markerHeight: "6.5" },
-      ...{ markerUnits: "userSpaceOnUse", orient: "auto" },
-    })) {
-      marker.setAttribute(name, value);
-    }
-    const head = document.createElementNS(SVG, "path");
-    head.setAttribute("d", "M0 0L6 3L0 6Z");
-    marker.append(head);
-    defs.append(marker);
-  }
-  return defs;
+  const sizes = { viewBox: "0 0 6 6", refX: 5.5, refY: 3, markerWidth: 6.5, markerHeight: 6.5 };
+  const always = { ...sizes, markerUnits: "userSpaceOnUse", orient: "auto" };
+  const heads = INKS.map((ink) =>
+    svgElement("marker", { id: `diagram-${ink}`, class: ink, ...always }, svgElement("path", { d: "M0 0L6 3L0 6Z" })),
+  );
+  return svgElement("defs", {}, ...heads);
 }

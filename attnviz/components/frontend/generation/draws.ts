@@ -1,5 +1,6 @@
 // The numbers of all draws, read from the arrays of attnviz/training/generation.py.
 
+import { partOf } from "../core/arrays.ts";
 import { WEIGHT_LEVELS } from "../core/constants.ts";
 
 export class Draws {
@@ -29,9 +30,7 @@ export class Draws {
   }
 
   row(name: string, n: number) {
-    const { data, shape } = this.arrays[name];
-    const each = data.length / shape[0];
-    return data.subarray(n * each, (n + 1) * each);
+    return partOf(this.arrays[name], n);
   }
 
   probability(n: number) {

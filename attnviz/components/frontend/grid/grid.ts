@@ -8,24 +8,10 @@ import { gridPicture } from "../export/grid.ts";
 import { headAt, numberOf } from "../heads/choice.ts";
 import { boxAt, layOut, paintGrid, placeAt } from "./paint.ts";
 import { leastType } from "../core/type.ts";
-import type { GridLayout } from "./paint.ts";
+import type { GridLayout, Thumbnails } from "./paint.ts";
 
 /** what the grid shows */
-export interface GridState {
-  /** their numbers in the model */
-  layers: number[];
-  /** of a layer */
-  heads: number;
-  overview: Overview | null;
-  /** all heads' numbers in ranked order */
-  order: Int32Array | null;
-  /** a byte a head: 1 where it stands back */
-  faded: Uint8Array | null;
-  theme: Theme;
-  /** how many heads after one another share a head of keys and values, the same in all layers */
-  sharedBy?: number;
-  /** a layer's: whether it has a window */
-  local?: boolean[];
+export interface GridState extends Thumbnails {
   /** px of height */
   most: number;
   /** px of a thumbnail's side at most */

@@ -12,9 +12,8 @@ import { typeFor } from "../core/type.ts";
 export type GridCanvas = { width?: number; height?: number; style: object; getContext(kind: "2d"): Canvas2D | null };
 /** where the thumbnails stand, in px */
 export type GridLayout = ReturnType<typeof layOut>;
-/** what is painted of the thumbnails */
-export interface GridLooks {
-  layout: GridLayout;
+/** the thumbnails of all heads */
+export interface Thumbnails {
   /** their numbers in the model */
   layers: number[];
   /** of a layer */
@@ -29,6 +28,10 @@ export interface GridLooks {
   /** a layer's: whether it has a window */
   local?: boolean[];
   theme: Theme;
+}
+/** what is painted of them */
+export interface GridLooks extends Thumbnails {
+  layout: GridLayout;
   density: number;
   font: string;
 }

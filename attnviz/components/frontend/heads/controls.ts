@@ -11,15 +11,11 @@ import type { Child } from "../core/template.ts";
 /** what of the view was changed */
 export type Change = Partial<HeadsView> & { rollout?: boolean };
 /** what there is to choose, and what is chosen */
-export interface ControlsProps {
-  view: HeadsView;
-  cols: number;
-  measures: Measure[];
-  /** of each layer and head */
-  labels: string[][][];
+export interface ControlsProps extends Pick<
+  ExplorerHeader,
+  "view" | "cols" | "measures" | "labels" | "norms" | "rollout"
+> {
   pair: boolean;
-  norms: boolean;
-  rollout: boolean;
   rolled: boolean;
   /** whether no picture of a head is shown beside the grid */
   isOnlyGrid: boolean;

@@ -4,6 +4,7 @@ import { bytesOf, fetchArrays, keptArrays } from "../core/arrays.ts";
 import { theme, typedInto } from "../core/dom.ts";
 import { Files } from "../core/files.ts";
 import { ACT } from "../core/keys.ts";
+import { NOTHING } from "../core/pin.ts";
 import { added, checked, FRESH, isSame, only, ROLLOUT, toggled } from "./choice.ts";
 import { fileOf, filesAhead } from "./files.ts";
 import { labelsOf } from "./reading.ts";
@@ -17,13 +18,12 @@ import type { Pointed } from "./pictures.ts";
 const CALM = 150; // ms without a change before something is fetched ahead
 const SETTLE = 250; // ms: a slider passes through many values, the link needs only the last
 const AT_ONCE = 4; // requests; a browser opens six connections to a server, and the page needs some of them
-const NOWHERE: Pair = { q: null, k: null };
 
 export class Explorer {
   painted = 0;
   /** what waits for the arrays that all heads share */
   next: Payload<ExplorerHeader> | null = null;
-  hovered: Pointed = NOWHERE;
+  hovered: Pointed = NOTHING;
   before = 0; // the head to come back to from rollout
   labels: { query: string[]; key: string[] } = { query: [], key: [] };
   theme: Theme = "light";
@@ -47,7 +47,7 @@ export class Explorer {
       choose: (head, how) => this.choose(head, how),
       control: (partial) => this.control(partial),
       remove: (head) => this.change(toggled(this.updates.values, head)),
-      point: (at) => this.point(at ?? NOWHERE),
+      point: (at) => this.point(at ?? NOTHING),
       pin: (at) => this.pin(at),
       move: (at) => this.change(at),
       again: () => this.again(),
@@ -130,7 +130,7 @@ export class Explorer {
   take({ header, arrays }: Payload<ExplorerHeader>) {
     if (header.trace !== this.store.trace) {
       this.scene.forget();
-      this.hovered = NOWHERE;
+      this.hovered = NOTHING;
       this.view.tooltip.hide();
     }
     this.store.take(header, arrays, keptArrays(header.files.shared));
@@ -187,7 +187,7 @@ export class Explorer {
     const elsewhere = typing && !this.section.contains(typing);
     if (event.key !== "Escape" || event.defaultPrevented || elsewhere) return;
     this.view.tooltip.hide();
-    this.change(NOWHERE);
+    this.change(NOTHING);
   }
 
   /** Darkens the colours at the page's shortcut, or no longer does, if the controls offer it. */

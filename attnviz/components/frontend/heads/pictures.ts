@@ -4,6 +4,7 @@
 import { Board } from "../board/board.ts";
 import { cellPixels, canvasOf } from "../board/image.ts";
 import { element } from "../core/dom.ts";
+import { NOTHING } from "../core/pin.ts";
 import { template, write } from "../core/template.ts";
 import { Lines } from "../lines/lines.ts";
 import type { Child } from "../core/template.ts";
@@ -16,18 +17,11 @@ const TITLE = 50; // px above each matrix and between two
 /** a token or a cell; of a cell also in which head's heatmap */
 export type Pointed = Pair & { head?: string };
 /** what is shown */
-export interface PicturesProps {
-  heads: ShownHead[];
+export interface PicturesProps extends Pick<ShownScene, "heads" | "high" | "least" | "strongest"> {
   rows: number;
   cols: number;
   labels: { query: string[]; key: string[] };
   view: HeadsView;
-  /** of the colours */
-  high: number;
-  /** that is drawn as a line */
-  least: number;
-  /** lines of each query, 0 for all */
-  strongest: number;
   theme: Theme;
 }
 
@@ -185,8 +179,6 @@ export class Pictures {
     this.element.remove();
   }
 }
-
-const NOTHING: Pair = { q: null, k: null };
 
 /** A head as a matrix of the board. */
 function panelOf({ name, colour, at, reasons }: ShownHead, { rows, cols, high }: CellCount & { high: number }): Panel {

@@ -4,6 +4,7 @@
 // when numbers or the scroll position change. The top one has the tokens and the highlighted lines: hovering repaints
 // only this one, and dims the others.
 
+import { NOTHING } from "../core/pin.ts";
 import { onDensity } from "../core/density.ts";
 import { INK } from "../core/colours.ts";
 import { contextOf, perFrame } from "../core/dom.ts";
@@ -19,7 +20,6 @@ import { leastType, measurer } from "../core/type.ts";
 import type { Layout } from "./layout.ts";
 
 const PAUSE = 60; // ms until the next frame: Chromium rasters what it was given first, and the user may go on
-const NOTHING: Pair = { q: null, k: null };
 
 export class Lines {
   onPoint;

@@ -88,4 +88,4 @@ function shifted({ ids }: TextSequence) {
   return template("div", {}, line("x = tokens[:-1]", ids.slice(0, -1)), line("y = tokens[1:]", ids.slice(1)));
 }
 
-const paragraph = (text: string) => template("p", {}, text);
+export const paragraph = (text: string) => template("p", {}, text);

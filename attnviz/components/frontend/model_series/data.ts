@@ -2,7 +2,7 @@
 
 import { whole } from "../core/format.ts";
 import { span, template } from "../core/template.ts";
-import { cuts } from "./cuts.ts";
+import { cuts, paragraph } from "./cuts.ts";
 import type { Template } from "../core/template.ts";
 
 export function data(given: Pick<SeriesProps, "header" | "row" | "values">, onCut: (name: string) => void) {
@@ -47,5 +47,3 @@ function pairs({ first, labels }: SeriesText) {
 
 const part = (title: string, said: string, ...more: Template[]) =>
   template("section", {}, template("h2", {}, title), paragraph(said), ...more);
-
-const paragraph = (text: string) => template("p", {}, text);

@@ -3,11 +3,11 @@
 import { forPointer } from "../core/touch.ts";
 import { fixed, number, operand } from "../core/format.ts";
 import { Latest } from "../core/latest.ts";
+import { PairBoard } from "../board/pair_board.ts";
 import { NOTHING } from "../core/pin.ts";
 import { result, template, write } from "../core/template.ts";
 import { visibility } from "../training/answer.ts";
 import { afterSteps } from "../training/words.ts";
-import { PairBoard } from "./pair_board.ts";
 import type { Source } from "../core/arrays.ts";
 import type { Child } from "../core/template.ts";
 

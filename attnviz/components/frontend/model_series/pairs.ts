@@ -4,10 +4,10 @@
 import { forPointer } from "../core/touch.ts";
 import { fixed, number, whole } from "../core/format.ts";
 import { Latest } from "../core/latest.ts";
+import { PairBoard } from "../board/pair_board.ts";
 import { NOTHING } from "../core/pin.ts";
 import { result, template, write } from "../core/template.ts";
 import { afterSteps } from "../training/words.ts";
-import { PairBoard } from "./pair_board.ts";
 import type { Source } from "../core/arrays.ts";
 
 const CALM = 200; // ms: keys run through many snapshots

@@ -1,8 +1,7 @@
 // What a model writes at some snapshots: asked of the server one after another, and kept while the slider moves.
 
 import { fetchArrays } from "../core/arrays.ts";
-import { failureText, Files } from "../core/files.ts";
-import { sentence } from "../core/latest.ts";
+import { Files } from "../core/files.ts";
 import { template, write } from "../core/template.ts";
 import { afterSteps } from "../training/words.ts";
 import type { Source } from "../core/arrays.ts";
@@ -40,8 +39,7 @@ export class Sample {
     const found = at === undefined ? undefined : this.known.get(addressOf(run, at));
     const after = at === undefined ? "" : `, ${afterSteps(at)}`;
     const shown = header.in_lesson && found ? beginning(found) : found;
-    const { failure, waits } = this.files;
-    const coming = failure ? sentence(failureText(failure)) : waits ? "It is writing …" : "";
+    const coming = this.files.said || (this.files.waits ? "It is writing …" : "");
     write(
       this.room,
       template("h2", {}, `What “${row.stage.title}” writes${after}`),

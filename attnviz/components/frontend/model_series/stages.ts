@@ -4,6 +4,7 @@ import { unseen } from "../core/dom.ts";
 import { fixed, whole } from "../core/format.ts";
 import { span, template } from "../core/template.ts";
 import { valueAt } from "../training/numbers.ts";
+import { speedText } from "../training/words.ts";
 
 const HEADINGS = [
   ["", "Train"],
@@ -88,5 +89,3 @@ const settings = ({ run, batch, block, cut, rate, parameters, changed }: SeriesS
   `Here: ${whole(parameters)} parameters, ${whole(run.steps)} steps of ${batch} ` +
   `${cut === "blocks" ? "blocks of" : "sequences of at most"} ${block} characters, ` +
   `learning rate ${rate}.${changed && ` Changed: ${changed}.`}`;
-
-const speedText = (speed: number) => (speed < 10 ? fixed(speed, 1) : whole(Math.round(speed)));

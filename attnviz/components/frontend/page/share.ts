@@ -1,7 +1,7 @@
 // Shares the view: its address, as in the browser (so that it is correct behind a proxy), to copy or as a QR code.
 
 import { whole } from "../core/format.ts";
-import { element } from "../core/dom.ts";
+import { element, setAttributes, svgElement } from "../core/dom.ts";
 
 const LONG = 2000; // characters that mail and chat programs carry without cutting
 const MOVED = "currententrychange"; // the Navigation API's event of each change of the address in this document
@@ -10,7 +10,6 @@ const TOUCHES = ["focusin", "pointerenter"]; // when the address is read again i
 const QUIET = 4; // white modules around a QR code (ISO/IEC 18004, section 6.3.8)
 const SHOWN = 160; // characters of an address under the code
 const LOCAL = ["localhost", "127.0.0.1", "[::1]"];
-const SVG = "http://www.w3.org/2000/svg";
 
 class Share {
   host: Host;
@@ -36,7 +35,7 @@ class Share {
   constructor(root: HTMLElement, host: Host) {
     this.host = host;
     this.field.addEventListener("focus", () => this.field.select());
-    this.code = document.createElementNS(SVG, "svg");
+    this.code = svgElement("svg");
     this.dialog = this.makeDialog();
     this.section = element(
       "section",
@@ -141,12 +140,9 @@ class Share {
 
   draw(address: string, { data, shape: [size] }: Packed) {
     const side = size + 2 * QUIET;
-    this.code.setAttribute("viewBox", `0 0 ${side} ${side}`);
-    this.code.setAttribute("aria-label", `QR code of ${address}`);
-    this.code.dataset.size = String(size);
-    const path = document.createElementNS(SVG, "path");
-    path.setAttribute("d", runs(data, size));
-    this.code.replaceChildren(path);
+    const label = `QR code of ${address}`;
+    setAttributes(this.code, { viewBox: `0 0 ${side} ${side}`, "aria-label": label, "data-size": size });
+    this.code.replaceChildren(svgElement("path", { d: runs(data, size) }));
     this.under.textContent = address.length > SHOWN ? `${address.slice(0, SHOWN)}…` : address;
     this.dialog.showModal();
   }

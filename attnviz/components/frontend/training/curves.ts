@@ -2,12 +2,11 @@
 // chooses the snapshot that is nearest.
 
 import { whole } from "../core/format.ts";
-import { element } from "../core/dom.ts";
+import { element, setAttributes, svgElement } from "../core/dom.ts";
 import { curvesPicture } from "../export/curves.ts";
 import { leastType } from "../core/type.ts";
 import { ticks } from "./numbers.ts";
 
-const SVG = "http://www.w3.org/2000/svg";
 const EDGE = { left: 46, right: 12, top: 12, bottom: 26 }; // px around the lines, for 12 px type
 const LABEL = 112; // px at the right of lines that have labels
 const TYPE = 12; // px
@@ -41,11 +40,11 @@ export class Curves {
 
   constructor(root: HTMLElement, name: string, onStep: (step: number) => void) {
     this.onStep = onStep;
-    this.svg = make("svg", { class: `curves ${name}`, role: "img" }) as SVGSVGElement;
-    this.axes = this.svg.appendChild(make("g", { class: "axes" }));
-    this.lines = this.svg.appendChild(make("g", { class: "lines" }));
-    this.labels = this.svg.appendChild(make("g", { class: "labels" }));
-    this.marker = this.svg.appendChild(make("line", { class: "marker" }));
+    this.svg = svgElement("svg", { class: `curves ${name}`, role: "img" });
+    this.axes = this.svg.appendChild(svgElement("g", { class: "axes" }));
+    this.lines = this.svg.appendChild(svgElement("g", { class: "lines" }));
+    this.labels = this.svg.appendChild(svgElement("g", { class: "labels" }));
+    this.marker = this.svg.appendChild(svgElement("line", { class: "marker" }));
     this.room.append(this.svg);
     this.room.attnvizPicture = curvesPicture(this);
     root.append(this.room);
@@ -64,9 +63,8 @@ export class Curves {
 
   mark(step: number) {
     this.step = step;
-    const x = String(this.x(step));
-    this.marker.setAttribute("x1", x);
-    this.marker.setAttribute("x2", x);
+    const x = this.x(step);
+    setAttributes(this.marker, { x1: x, x2: x });
     this.svg.dataset.step = String(step);
   }
 
@@ -91,14 +89,12 @@ export class Curves {
     };
     const largest = Math.max(0.1, ...lines.map(({ values }) => largestOf(values)));
     this.top = ceiling ?? largest * 1.05;
-    this.svg.setAttribute("viewBox", `0 0 ${width} ${height}`);
-    this.svg.setAttribute("aria-label", alt);
+    setAttributes(this.svg, { viewBox: `0 0 ${width} ${height}`, "aria-label": alt });
     this.svg.style.fontSize = `${TYPE * unit}px`;
     this.drawAxes();
     this.lines.replaceChildren(...lines.map((line) => this.path(line)));
     this.labels.replaceChildren(...this.ends(lines, TYPE * unit * 1.15));
-    this.marker.setAttribute("y1", String(this.edge.top));
-    this.marker.setAttribute("y2", String(height - this.edge.bottom));
+    setAttributes(this.marker, { y1: this.edge.top, y2: height - this.edge.bottom });
     this.mark(this.step);
   }
 
@@ -119,12 +115,14 @@ export class Curves {
     const shown = [];
     for (const value of ticks(this.top, count(height - top - bottom, EVERY.y))) {
       const y = this.y(value);
-      shown.push(make("line", { class: "rule", x1: left, x2: width - right, y1: y, y2: y }));
-      shown.push(make("text", { x: left - 6, y, "text-anchor": "end", "dominant-baseline": "middle" }, unit(value)));
+      shown.push(svgElement("line", { class: "rule", x1: left, x2: width - right, y1: y, y2: y }));
+      shown.push(
+        svgElement("text", { x: left - 6, y, "text-anchor": "end", "dominant-baseline": "middle" }, unit(value)),
+      );
     }
     for (const step of ticks(high, count(width - left - right, EVERY.x))) {
       const label = whole(step);
-      shown.push(make("text", { x: this.x(step), y: height - bottom + 6, class: "step" }, label));
+      shown.push(svgElement("text", { x: this.x(step), y: height - bottom + 6, class: "step" }, label));
     }
     this.axes.replaceChildren(...shown);
   }
@@ -147,7 +145,7 @@ export class Curves {
     let below = lowest;
     for (const one of named.toReversed()) below = (one.y = Math.min(one.y, below)) - apart;
     return named.map(({ label, look, x, y }) =>
-      make("text", { x: x + 5, y, class: look, "dominant-baseline": "middle" }, label),
+      svgElement("text", { x: x + 5, y, class: look, "dominant-baseline": "middle" }, label ?? ""),
     );
   }
 
@@ -157,9 +155,9 @@ export class Curves {
       if (!Number.isNaN(values[n])) points.push(`${this.x(steps[n])},${this.y(Math.min(values[n], this.top))}`);
     }
     const shape = points.length === 1 ? `M${points[0]}h0.01` : points.length ? `M${points.join("L")}` : "";
-    const path = make("path", { class: `${look}${isOther ? " other" : ""}`, d: shape });
+    const path = svgElement("path", { class: `${look}${isOther ? " other" : ""}`, d: shape });
     if (item) path.setAttribute("data-item", item);
-    path.append(make("title", {}, name));
+    path.append(svgElement("title", {}, name));
     return path;
   }
 
@@ -167,13 +165,6 @@ export class Curves {
     this.sizes.disconnect();
     this.room.remove();
   }
-}
-
-function make(tag: string, attributes: Record<string, unknown>, text?: string) {
-  const made = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
-  if (text !== undefined) made.textContent = text;
-  return made;
 }
 
 function largestOf(values: Numbers) {

@@ -1,6 +1,6 @@
 // The attention of a training's heads at a snapshot: small heatmaps of all, and the chosen one large.
 
-import { Board } from "../board/board.ts";
+import { PairBoard } from "../board/pair_board.ts";
 import { describe } from "../board/panel.ts";
 import { INK } from "../core/colours.ts";
 import { WEIGHT_LEVELS } from "../core/constants.ts";
@@ -43,15 +43,12 @@ export class Heads {
   made: { kinds: TrainingKind[] | null; key: string; board: string } = { kinds: null, key: "", board: "" };
   weights: Float32Array<ArrayBuffer> = new Float32Array(0);
   kind: TrainingKind | null = null;
-  hovered: Pair;
   pin: Pair;
-  /** what a word of a lesson names */
-  named: Target | null = null;
   /** the row that is guessed; null where none is */
   guess: Guess | null = null;
   /** of which head it is */
   guessOf = "";
-  board: Board;
+  pairs: PairBoard;
 
   constructor(
     { small, large }: { small: HTMLElement; large: HTMLElement },
@@ -59,17 +56,13 @@ export class Heads {
   ) {
     this.small = small;
     this.onWatch = onWatch;
-    this.hovered = this.pin = NOTHING;
-    this.board = new Board(large, {
-      onPoint: (at) => {
-        this.hovered = { q: at?.i ?? null, k: at?.j ?? null };
-        this.light();
-        onPoint(this.hovered);
-      },
-      onClick: ({ i, j }) => onPin({ q: i, k: j }),
-      onMove: ({ query, key }) => onPin({ q: query, k: key }),
-    });
-    this.board.uncover = ({ i, j }) => {
+    this.pin = NOTHING;
+    const point = () => {
+      this.light();
+      onPoint(this.pairs.hovered);
+    };
+    this.pairs = new PairBoard({ point, pin: onPin }, large);
+    this.pairs.board.uncover = ({ i, j }) => {
       const { guess } = this;
       if (!guess?.take({ row: i, column: j }, this.rowOf(guess.row))) return false;
       this.coverUp();
@@ -84,7 +77,7 @@ export class Heads {
     const codes = moment.weights[place.kind];
     if (!kind || !codes) return;
     this.kind = kind;
-    this.board.setTheme(theme);
+    this.pairs.board.setTheme(theme);
     this.weights = weightsOf(kind, codes, place.layer * kind.heads + place.head);
     const panel: Panel = {
       ...{ name: "weights", title: "weights", role: "attention", rows: "query", cols: "key" },
@@ -93,7 +86,12 @@ export class Heads {
     };
     const labels = { query: kind.query, key: kind.key };
     this.cover(covered, Object.values(place).join());
-    this.board.show({ panels: [panel], grid: [[0]], labels, alt: `${alt}: ${describe(panel, covered !== null)}` });
+    this.pairs.board.show({
+      panels: [panel],
+      grid: [[0]],
+      labels,
+      alt: `${alt}: ${describe(panel, covered !== null)}`,
+    });
     this.pin = given.pin;
     this.light();
     this.drawGrids(given);
@@ -109,7 +107,7 @@ export class Heads {
 
   coverUp() {
     const { guess } = this;
-    this.board.cover(guess?.isOpen ? () => guess.covers : null);
+    this.pairs.board.cover(guess?.isOpen ? () => guess.covers : null);
   }
 
   /** The weights of a row; NaN where they are hidden. */
@@ -120,18 +118,14 @@ export class Heads {
 
   /** What is lit in the large picture. */
   get lit() {
-    const { q, k } = this.hovered;
-    const hovered = { panel: "weights", rows: "query", cols: "key", i: q, j: k };
-    return {
-      hovered: q === null && k === null ? null : hovered,
-      pinned: { query: this.pin.q, key: this.pin.k },
-    };
+    return this.pairs.lit("weights", this.pin);
   }
 
   light() {
-    const named = this.named && { ...this.named, layer: null, head: null }; // of a head, that is shown meanwhile
+    const { named: of } = this.pairs;
+    const named = of && { ...of, layer: null, head: null }; // of a head, that is shown meanwhile
     const isPart = named && (named.row !== null || named.column !== null || named.part || named.matrix);
-    this.board.light({ ...this.lit, named: isPart ? named : null });
+    this.pairs.light("weights", this.pin, isPart ? named : null);
   }
 
   /** The weight of a cell; NaN where it is hidden. */
@@ -193,7 +187,7 @@ export class Heads {
 
   destroy() {
     for (const { grid } of this.grids) grid.destroy();
-    this.board.destroy();
+    this.pairs.board.destroy();
   }
 }
 

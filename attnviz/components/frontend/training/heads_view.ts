@@ -110,7 +110,7 @@ export class HeadsView {
 
   /** Lights what a word names in the large picture. */
   name(target: Target | null) {
-    this.heads.named = target;
+    this.heads.pairs.named = target;
     this.heads.light();
     this.store.set({ hovered: { q: target?.row ?? null, k: target?.column ?? null } });
   }
@@ -119,7 +119,7 @@ export class HeadsView {
   lit(): LitNow {
     const [, layer, head] = this.of;
     const chosen = this.of.length ? ([layer, head] as HeadId) : null;
-    return { ...this.heads.lit, panels: this.heads.board.panels(), chosen };
+    return { ...this.heads.lit, chosen };
   }
 
   destroy() {

@@ -1,8 +1,7 @@
 // What a model does at each snapshot, as it comes from the server: some snapshots a request, the shown one first.
 
-import { fetchArrays } from "../core/arrays.ts";
-import { failureText, Files } from "../core/files.ts";
-import { sentence } from "../core/latest.ts";
+import { fetchArrays, partOf } from "../core/arrays.ts";
+import { Files } from "../core/files.ts";
 import type { Source } from "../core/arrays.ts";
 
 const EACH = 16; // snapshots a request at most
@@ -48,8 +47,7 @@ export class Moments {
 
   /** What is said of snapshots that have not come; "" if they may be on their way. */
   get failed() {
-    const { failure } = this.files;
-    return failure ? sentence(failureText(failure)) : "";
+    return this.files.said;
   }
 
   ask() {
@@ -86,18 +84,13 @@ function momentOf(step: number, arrays: Arrays, n: number): TrainingMoment {
   const weights: Record<string, Uint16Array> = {};
   for (const [name, array] of Object.entries(arrays)) {
     if (name.startsWith("weights.")) {
-      weights[name.slice("weights.".length)] = part(array, n) as Uint16Array;
+      weights[name.slice("weights.".length)] = partOf(array, n) as Uint16Array;
     }
   }
-  const answer = part(arrays.answer, n) as Uint16Array;
-  const written = arrays.written ? text(part(arrays.written, n) as Uint8Array) : null;
-  return { step, weights, answer, probability: part(arrays.probability, n) as Float32Array, written };
+  const answer = partOf(arrays.answer, n) as Uint16Array;
+  const written = arrays.written ? text(partOf(arrays.written, n) as Uint8Array) : null;
+  return { step, weights, answer, probability: partOf(arrays.probability, n) as Float32Array, written };
 }
 
 /** UTF-8 up to the first zero. */
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes.filter((byte) => byte !== 0));
-
-function part({ data, shape }: Packed, n: number) {
-  const each = data.length / shape[0];
-  return data.subarray(n * each, (n + 1) * each);
-}

@@ -41,7 +41,8 @@ export function stateText({ state, message, step, steps, speed, left }: Training
   return `${done} · ${state}`;
 }
 
-const speedText = (speed: number) => (speed < 10 ? fixed(speed, 1) : whole(Math.round(speed)));
+/** Steps a second. */
+export const speedText = (speed: number) => (speed < 10 ? fixed(speed, 1) : whole(Math.round(speed)));
 
 function leftText(seconds: number) {
   if (seconds < 100) return `${Math.ceil(seconds)} s`;

@@ -33,21 +33,27 @@ interface ProductOf {
   right: string;
   bias?: number[] | null;
 }
-/** How a matrix that is no product is made of others, which have its shape. What its kind does not use is null. */
-interface OperationOf {
+/**
+ * How a matrix that is no product is made of others, which have its shape: attnviz/steps/picture.py describes it. What
+ * its kind does not use is null.
+ */
+interface OperationOf<Vector = number[]> {
   kind: "sum" | "norm" | "rms_norm" | "activation" | "softmax" | "rotation";
+  /** the names of the matrices that it is made of: one, or the summands */
   of: string[];
-  weight: number[] | null;
-  bias: number[] | null;
+  /** of a norm */
+  weight: Vector | null;
+  bias: Vector | null;
+  /** what a norm adds to the variance */
   eps: number | null;
   /** whose mean and variance a norm takes: of each row, or of all numbers */
   over: "token" | "all" | null;
   name: "relu" | "gelu" | "gelu_tanh" | null;
   /** of an RMS norm: what it divides each row by, where that does not follow from the row */
-  root: number[] | null;
+  root: Vector | null;
   /** of a rotation: cosine and sine of the angle of each row and pair of columns, and which columns are a pair */
-  cos: number[] | null;
-  sin: number[] | null;
+  cos: Vector | null;
+  sin: Vector | null;
   pairing: "halves" | "neighbours" | null;
 }
 /** By the name of the result. */

@@ -8,7 +8,7 @@ interface AttentionHeader {
   mask: "none" | "causal" | "array";
   /** why the mask hides cells, where that is known */
   mask_reasons?: MaskReasons | null;
-  /** what it fills into hidden cells, null for −∞; and of which matrix */
+  /** what it fills into hidden cells, null for −∞; and of which matrix: after the scaling, or before it */
   mask_value: number | null;
   mask_fills: "scaled" | "scores";
   /** the soft cap of the scaled scores, where there is one */

@@ -150,6 +150,7 @@ interface ShownScene {
   heads: ShownHead[];
   missing: HeadId[];
   colours: Map<string, string>;
+  /** of the colours */
   high: number;
   /** where the colours of weights end when they are darkened */
   dark: number;
@@ -157,7 +158,9 @@ interface ShownScene {
   isLong: boolean;
   /** whether the colours are darkened */
   isDarkened: boolean;
+  /** that is drawn as a line */
   least: number;
+  /** lines of each query, 0 for all */
   strongest: number;
 }
 /** The thumbnails of all heads, a byte a cell. */

@@ -1,6 +1,6 @@
 // A board of one matrix, whose cells are pairs of a row and a column; it knows the one that is pointed at.
 
-import { Board } from "../board/board.ts";
+import { Board } from "./board.ts";
 import { element } from "../core/dom.ts";
 import { NOTHING } from "../core/pin.ts";
 
@@ -11,13 +11,14 @@ interface Acts {
 }
 
 export class PairBoard {
-  room = element("div", { class: "large" });
+  room: HTMLElement;
   board: Board;
   hovered: Pair;
   /** what a word of a lesson names */
   named: Target | null = null;
 
-  constructor({ point, pin }: Acts) {
+  constructor({ point, pin }: Acts, room: HTMLElement = element("div", { class: "large" })) {
+    this.room = room;
     this.hovered = NOTHING;
     this.board = new Board(this.room, {
       onPoint: (at) => {
@@ -30,9 +31,9 @@ export class PairBoard {
   }
 
   /** Lights the cell of a matrix that is pointed at, and the pinned one. */
-  light(matrix: string, pin: Pair) {
+  light(matrix: string, pin: Pair, named = this.named) {
     const { panels: _, ...lit } = this.lit(matrix, pin);
-    this.board.light({ ...lit, named: this.named });
+    this.board.light({ ...lit, named });
   }
 
   /** What is lit. */
