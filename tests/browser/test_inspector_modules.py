@@ -616,9 +616,10 @@ def test_what_is_inspected_follows_from_the_step(run: Run) -> None:
           query: { labels: ["a"] }, key: { labels: ["b"] } },
         arrays: {},
       });
-      const matrices = (kind) => ({
+      const matrices = (kind, isBiased = false) => ({
         document: file(kind), get: (name) => (name === "by_loop" ? packed([7], 1, 1) : null),
-        operands: (names) => Object.fromEntries(names.map((name) => [name, packed([1], 1, 1)])),
+        operands: (names) => Object.fromEntries(
+          names.filter((name) => isBiased || name !== "position_bias").map((name) => [name, packed([1], 1, 1)])),
       });
       const inspected = (of, step, before = null, isExplained = true) => m.inspected(of, step, { before, isExplained });
       const one = matrices("block");
@@ -637,6 +638,7 @@ def test_what_is_inspected_follows_from_the_step(run: Run) -> None:
         m.marksOf({ way: "data" }, "data", []),
         [first, same, ...ways].map(({ canExplain }) => canExplain),
         [first.isExplained, inspected(one, "scores", first, false).isExplained],
+        m.linesOf(inspected(matrices("block", true), "scores").attention.header),
       ];
     """
     found = run("inspector/ways.ts", PARTS + body)
@@ -653,3 +655,4 @@ def test_what_is_inspected_follows_from_the_step(run: Run) -> None:
     assert found[10] == {"current": "scores", "later": []}
     assert found[11] == [True, *[False] * 6]
     assert found[12] == [True, False]
+    assert found[13] == ["scores", "scaled", "biased", "masked", "weights", "head_outputs"]

@@ -101,7 +101,8 @@ def test_every_picture_is_pythons(run: Run, name: str, every: dict[str, tuple[Wa
     found = run("walk/pictures.ts", PICTURES, {"file": b64encode(write(document)).decode(), "views": views})
     for (step, head, stretch), seen in zip(views, found, strict=True):
         layout = lay_out(replace(walk, head=head), step, stretch=STRETCH[stretch])
-        header, arrays = board_picture(layout, walk.labels)
+        sources = {"masked": "biased"} if walk.layer.position_bias is not None else {}
+        header, arrays = board_picture(layout, walk.labels, sources)
         header["products"] |= operations(document, step, walk)
         for panel in header["panels"]:
             if panel["cols"] == "vocabulary":  # whose columns the browser labels as an axis
@@ -139,6 +140,7 @@ def compare_arrays(seen: list[Any], arrays: dict[str, np.ndarray], header: dict[
 
 
 DERIVED = (
+    "biased",
     "scores",
     "scaled",
     "masked",

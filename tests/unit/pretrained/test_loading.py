@@ -354,8 +354,9 @@ def test_an_unknown_architecture_is_refused(folder: Path) -> None:
 
 
 def test_a_model_with_attention_of_its_own_is_refused_by_its_configuration(tmp_path: Path) -> None:
-    sizes = {"vocab_size": 128, "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4}
-    model = tf.DebertaV2Model(tf.DebertaV2Config(**sizes, intermediate_size=32))
+    sizes = {"hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4, "intermediate_size": 32}
+    vision = {**sizes, "image_size": 8, "patch_size": 4}
+    model = tf.GitModel(tf.GitConfig(vocab_size=128, vision_config=vision, **sizes))
     folder = save_model(model, tmp_path, "gpt2")
     (folder / "model.safetensors").write_bytes(b"\xff" * 100)
     assert "computes its attention in code of its own" in sentence(folder)
