@@ -286,8 +286,9 @@ def documents() -> dict[str, Document]:
 def as_json(header: Header) -> dict[str, Any]:
     """Return a header as JSON is read, with the marks of its texts."""
     made: dict[str, Any] = json.loads(json.dumps(asdict(header)))
-    if header.cap is None:
-        del made["cap"]
+    for name, usual in (("cap", None), ("mask_reasons", None), ("shared_by", 1)):
+        if made[name] == usual:
+            del made[name]
     for step, own in zip(made["steps"], header.steps, strict=True):
         for name in SAID:
             step[name] = said_to_json(getattr(own, name))
