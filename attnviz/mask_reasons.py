@@ -43,25 +43,23 @@ class MaskReasons:
         Args:
             hidden: (Tq, Tk) or (H, Tq, Tk) bool. If heads have different masks, the result is None.
         """
-        import torch
-
-        cells = hidden if hidden.ndim == 2 else hidden[0]
-        if hidden.ndim > 2 and not bool((hidden == cells).all()):
+        of_heads = hidden.numpy()
+        cells = of_heads if of_heads.ndim == 2 else of_heads[0]
+        if not (of_heads == cells).all():
             return None
         is_padding = cells.all(0)
-        padding = tuple(is_padding.nonzero().flatten().tolist())
+        padding = tuple(np.flatnonzero(is_padding).tolist())
         rows, columns = cells.shape
-        others = cells & ~is_padding
-        if not bool(others.any()):
+        if not (cells & ~is_padding).any():
             return cls(padding=padding)
         if rows != columns:
             return None
-        at = torch.arange(rows)
-        distance = at[:, None] - at  # query minus key
-        is_key = ~is_padding.expand(rows, columns)
+        distance = _distances(rows, columns)
+        is_key = np.broadcast_to(~is_padding, cells.shape)
         seen = distance[is_key & ~cells]
         before, after = int(seen.max()), -int(seen.min())
-        if not bool(((distance > before) | (distance < -after))[is_key].eq(cells[is_key]).all()) or after < 0:
+        is_band = (((distance > before) | (distance < -after)) == cells)[is_key].all()
+        if not is_band or after < 0:
             return None
         causal, farthest = after == 0, int(distance[is_key].max())
         if not causal and after != before:
@@ -70,7 +68,7 @@ class MaskReasons:
 
     def codes(self, rows: int, columns: int) -> npt.NDArray[np.uint8]:
         """Return 1 plus the place in `REASONS` of each hidden cell, and 0 of the others, (rows, columns)."""
-        distance = np.arange(rows)[:, None] - np.arange(columns)
+        distance = _distances(rows, columns)
         codes = np.zeros((rows, columns), np.uint8)
         if self.window is not None:
             before, after = self.window
@@ -84,6 +82,11 @@ class MaskReasons:
         """Return how many cells are hidden by each reason that occurs, in the order of `REASONS`."""
         counts = np.bincount(self.codes(rows, columns).ravel(), minlength=len(REASONS) + 1)[1:]
         return {reason: int(count) for reason, count in zip(REASONS, counts, strict=True) if count}
+
+
+def _distances(rows: int, columns: int) -> npt.NDArray[np.int64]:
+    """Return the position of each cell's query minus that of its key, (rows, columns)."""
+    return np.arange(rows)[:, None] - np.arange(columns)
 
 
 def legend(codes: npt.NDArray[np.uint8] | None) -> str:

@@ -71,10 +71,8 @@ SINK_HELP = """As in gpt-oss: one more column of the softmax, with this score fo
 gives nothing. There each head learns its own; here all heads have this one."""
 WINDOW_HELP = """With the causal mask a query sees only the last keys, as many as this, itself among them (Mistral);
 without it, half as many on both sides of itself (ModernBERT)."""
-QK_NORM_HELP = """As in Qwen3: after the projection, each query and each key is divided by the root of the mean of its
-squares, so that no score is large by length alone. There a learned γ multiplies each dimension; here γ is 1."""
-KV_HEADS_HELP = """Several heads of queries share a head of keys and values: grouped-query attention, or multi-query
-attention if there is only 1. What a model keeps of each token becomes smaller."""
+QK_NORM_HELP = "As in Qwen3: queries and keys are divided by their root mean square. A learned γ follows there; 1 here."
+KV_HEADS_HELP = "Heads of queries share them: grouped-query attention, or multi-query with 1."
 PADDING_HELP = "No query looks at them. With a causal mask their own rows see no key."
 
 

@@ -287,8 +287,8 @@ def documents() -> dict[str, Document]:
 def as_json(header: Header) -> dict[str, Any]:
     """Return a header as JSON is read, with the marks of its texts."""
     made: dict[str, Any] = json.loads(json.dumps(asdict(header)))
-    for name in ("cap", "buckets"):
-        if made[name] is None:
+    for name, usual in (("cap", None), ("buckets", None), ("mask_reasons", None), ("shared_by", 1)):
+        if made[name] == usual:
             del made[name]
     for step, own in zip(made["steps"], header.steps, strict=True):
         for name in SAID:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from typing import Any
+from urllib.parse import quote, unquote
 
 import numpy as np
 import pytest
 
+from attnviz.figures.style import DARK, hatching
 from attnviz.mask_reasons import REASONS, MaskReasons, Reason, legend
 from attnviz.toy.block import mask_of
 from attnviz.toy.config import ToyConfig
@@ -55,3 +58,35 @@ def test_cells_boxes_and_legends_are_those_of_python(run: Run, n: int) -> None:
 
 def numbers(names: list[list[Reason | None]]) -> list[list[int]]:
     return [[0 if name is None else 1 + REASONS.index(name) for name in row] for row in names]
+
+
+def cells_in(source: str, n: int) -> list[list[int]]:
+    """Return the code of each cell that an image of hatching shows: what is drawn last lies on top."""
+    codes = np.zeros((n, n), int)
+    for path, reason in re.findall(r"<path d='M([^']*)' fill='url\(#(\w+)\)'/>", unquote(source)):
+        for rectangle in path.split("M"):
+            x, y, width, height = (float(number) for number in re.findall(r"[\d.]+", rectangle)[:4])
+            left, top, right, bottom = (round(edge * n / 240) for edge in (x, y, x + width, y + height))
+            codes[top:bottom, left:right] = 1 + REASONS.index(reason)  # type: ignore[arg-type]
+    return codes.tolist()
+
+
+@pytest.mark.parametrize("n", [1, 9])
+def test_a_plotly_chart_hatches_each_hidden_cell_for_its_reason(run: Run, n: int) -> None:
+    """What no reason covers is hatched as the future is, and lies behind visible cells."""
+    reasons = [reasons_of(settings, n) for settings in SETTINGS]
+    body = """
+      return given.map(({ reasons, n }) => {
+        const data = new Float32Array(n * n).fill(NaN);
+        const panel = { name: "masked", title: "", rows: "query", cols: "key", low: 0, high: 1, scale: "weights",
+          shape: [n, n], data, reasons };
+        const labels = { query: Array(n).fill("a"), key: Array(n).fill("a") };
+        const picture = { panels: [panel], grid: [[0]], widths: [1], heights: [1], labels, products: {} };
+        return m.figureOf(picture, { theme: "dark", pin: { q: null, k: null } }).layout.images[0].source;
+      });
+    """
+    sources = run("chart/figure.ts", body, [{"reasons": asdict(each), "n": n} for each in reasons])
+    for each, source in zip(reasons, sources, strict=True):
+        codes = each.codes(n, n)
+        assert cells_in(source, n) == cells_in(hatching(DARK.hatch, codes), n) == np.maximum(codes, 1).tolist()
+        assert all(colour in source for colour in map(quote, DARK.hatch["future"]))

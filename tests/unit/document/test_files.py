@@ -28,6 +28,7 @@ from attnviz.document import (
 )
 from attnviz.document.files import MAX_BYTES, read_header, write_header
 from attnviz.document.value import ARRAYS, check_header
+from attnviz.mask_reasons import MaskReasons
 from attnviz.measures.thumbnails import hidden_thumbnail, thumbnails
 from attnviz.pretrained import load
 from attnviz.steps import ATTENTION, WALK
@@ -199,6 +200,20 @@ def test_only_a_soft_cap_and_a_sink_are_written(walks: dict[str, Walk]) -> None:
     assert [step.name for step in again.header.steps][4:7] == ["scaled", "capped", "masked"]
     with pytest.raises(DocumentError, match="cap is not above 0"):
         Document(replace(again.header, cap=0.0), again.arrays)
+
+
+def test_why_cells_are_hidden_and_who_shares_keys_are_written_and_read_where_there_is_something_to_say() -> None:
+    plain, causal = (document_of(run_block((4, 8, 15), config, "abc").walk(0, 0))
+                     for config in (ToyConfig(), ToyConfig(causal=True)))  # fmt: skip
+    for each in (plain, causal):
+        assert not {"mask_reasons", "shared_by"} & set(json.loads(write_header(each.header)))
+    config = ToyConfig(heads=4, kv_heads=2, causal=True, window=2, padding=1)
+    several = document_of(run_block((4, 8, 15, 16), config, "abcd").walk(0, 1))
+    written = json.loads(write_header(several.header))
+    assert written["mask_reasons"] == {"causal": True, "window": [1, 0], "padding": [0]}
+    assert written["shared_by"] == 2
+    again = read(write(several)).header
+    assert (again.mask_reasons, again.shared_by) == (MaskReasons(True, (1, 0), (0,)), 2)
 
 
 @pytest.mark.parametrize("value", ["50", [1], True, 10**400, {}])
