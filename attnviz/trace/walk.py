@@ -106,9 +106,9 @@ class Walk(NotebookRepr):
     """The summary, if it has been computed already"""
     guess: Callable[[], tuple[RowGuesses, ...]] = field(default=tuple, repr=False)
     """Computes the model's guesses for the rows (`Trace.guesses`)"""
-    guess_cells: int = 0
+    guess_cells: int = field(default=0, repr=False)
     """How many logits that takes"""
-    head_note: str = ""
+    head_note: str = field(default="", repr=False)
     """What is said of the model's language head beside its numbers (`Vocabulary.note`)"""
 
     @property
