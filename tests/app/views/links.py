@@ -55,7 +55,7 @@ MORE = {
         f"/?{CAT}&step=capped&cap=0.5&mask=causal&q=2&k=1",
         f"/?{CAT}&step=weights&cap=1.5&sink=-0.25&q=1",
         f"/?{CAT}&step=capped&cap=0&sink=1e9&window=0",
-        f"/?{CAT}&step=masked&mask=causal&window=3&padding=1&q=4&k=0",
+        f"/?{CAT}&step=masked&mask=causal&window=3&q=4&k=0",
         f"/?{CAT}&step=capped&positions=rotary&cap=1.5&sink=0.5&mask=causal&window=3&q=4&k=3",
         f"/?{CAT}&step=qkv&heads=6&kv_heads=4&qk_norm=2",
         f"/?{CAT}&step=normed&qk_norm=1&heads=4&kv_heads=2&head=3",
