@@ -33,7 +33,7 @@ ALL = """
         for (let k = column; k < column + columns; k += 1) boxes[q][k] = reason;
       }
     }
-    return { codes, boxes, legend: m.legend(reasons, [n, n]) };
+    return { codes, boxes, legend: m.legend(reasons) };
   });
 """
 

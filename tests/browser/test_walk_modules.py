@@ -545,7 +545,7 @@ def test_a_thumbnail_covers_all_that_holds_anything_of_a_row(
     assert run("walk/head_strip.ts", "return m.coveredRows(...given)", given) == covered
 
 
-def test_heads_that_share_keys_stand_over_a_bracket_and_name_the_others(run: Run) -> None:
+def test_heads_that_share_keys_stand_over_a_bracket_and_name_all_of_them(run: Run) -> None:
     body = """
       const strip = new m.HeadStrip(() => {});
       const weights = { data: new Uint8Array(6), shape: [6, 1, 1] };
@@ -561,11 +561,9 @@ def test_heads_that_share_keys_stand_over_a_bracket_and_name_the_others(run: Run
     assert {look for look, *_ in own} == {""}
     assert [look for look, *_ in two] == ["shares first", "shares last"] * 3
     assert [look for look, *_ in three] == ["shares first", "shares", "shares last"] * 2
-    assert two[3][1] == "head 3, which shares its keys with head 2"
-    assert three[4][1:] == [
-        "head 4, which shares its keys with heads 3 and 5",
-        f"layer 7 · head 4. Keys and values are those of heads 3 and 5. {ROWS_AND_COLUMNS}",
-    ]
+    assert two[3][1] == "head 3, keys of heads 2 to 3"
+    shared = "head 4, keys of heads 3 to 5"
+    assert three[4][1:] == [shared, f"layer 7 · {shared}. {ROWS_AND_COLUMNS}"]
 
 
 def test_a_head_s_picture_is_of_its_own_weights_hatched_where_hidden_and_covered_where_guessed(run: Run) -> None:

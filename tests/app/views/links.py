@@ -55,7 +55,7 @@ MORE = {
         f"/?{CAT}&step=capped&cap=0.5&mask=causal&q=2&k=1",
         f"/?{CAT}&step=weights&cap=1.5&sink=-0.25&q=1",
         f"/?{CAT}&step=capped&cap=0&sink=1e9&window=0",
-        f"/?{CAT}&step=masked&mask=causal&window=3&padding=1&q=4&k=0",
+        f"/?{CAT}&step=masked&mask=causal&window=3&q=4&k=0",
         f"/?{CAT}&step=capped&positions=rotary&cap=1.5&sink=0.5&mask=causal&window=3&q=4&k=3",
         f"/?{CAT}&step=biased&positions=alibi&mask=causal&heads=3&head=2&q=4&k=1",
         f"/?{CAT}&step=biased&positions=buckets&q=2",

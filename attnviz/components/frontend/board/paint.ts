@@ -96,9 +96,10 @@ export function paintTitle({ context, theme, font, type }: BoardPen, { panel, x,
   const size = `${rows} × ${cols}`;
   const range = !covers && panel.seen?.map((value) => fixed(value, 2)).join(" … ");
   const whole = range ? `${size} · ${range}` : size;
-  const reasons = panel.gaps && legend(panel.reasons, panel.shape);
-  const lines = [...(reasons ? [`${whole} · ${reasons}`, `${size} · ${reasons}`] : []), whole];
-  context.fillText(lines.find((line) => widthOf(line) <= titleRoom.axis) ?? size, x, y - 6 * type.unit);
+  const reasons = panel.gaps ? legend(panel.reasons) : "";
+  const lines = [whole, size].map((start) => start + (reasons && ` · ${reasons}`));
+  const fitting = [...lines, whole].find((line) => widthOf(line) <= titleRoom.axis);
+  context.fillText(fitting ?? size, x, y - 6 * type.unit);
 }
 
 function paintCells(pen: BoardPen, place: Place, image: HTMLCanvasElement, { from, to, cell }: CellWindow) {
@@ -109,7 +110,7 @@ function paintCells(pen: BoardPen, place: Place, image: HTMLCanvasElement, { fro
   context.rect(x, y, width, height);
   context.clip();
   if ((panel.gaps && !panel.is_blank) || place.mix?.from.panel.gaps) {
-    paintHatching(pen, place, { from, to, cell });
+    paintHatching(pen, place, { from, cell });
   }
   context.imageSmoothingEnabled = false;
   const [rows, cols] = panel.shape;
@@ -157,13 +158,12 @@ type Reason = Hatch["reason"];
 const tiles: Record<string, HatchTile> = {};
 
 /** Hatches all cells, as they show through where they are hidden, each by why it is. */
-function paintHatching({ context, theme }: BoardPen, place: Place, { from, to, cell }: CellWindow) {
+function paintHatching({ context, theme }: BoardPen, place: Place, { from, cell }: Omit<CellWindow, "to">) {
   const { x, y, width, height } = place;
   const { reasons, shape } = place.panel;
   context.fillStyle = hatching(context, theme, "future");
   context.fillRect(x, y, width, height);
   for (const { reason, row, column, rows, columns } of reasons ? reasonBoxes(reasons, shape) : []) {
-    if (row + rows <= from.row || row >= to.row) continue;
     context.fillStyle = hatching(context, theme, reason);
     const [left, top] = [x + (column - from.column) * cell.width, y + (row - from.row) * cell.height];
     context.fillRect(left, top, columns * cell.width, rows * cell.height);
@@ -172,7 +172,7 @@ function paintHatching({ context, theme }: BoardPen, place: Place, { from, to, c
 
 /** The tile says what is drawn on it, for those who make hatching of lines. */
 function hatching(context: Canvas2D, theme: Theme, reason: Reason) {
-  const tile = (tiles[`${theme} ${reason}`] ??= hatchTile(theme, reason));
+  const tile = (tiles[theme + reason] ??= hatchTile(theme, reason));
   return context.createPattern(tile, "repeat") ?? HATCH[theme][reason][0];
 }
 

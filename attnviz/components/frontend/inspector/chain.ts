@@ -134,18 +134,17 @@ function masked(header: AttentionHeader, q: number, k: number, { score, biased: 
 }
 
 function whyHidden({ mask_reasons: reasons, mask_value: value }: AttentionHeader, q: number, k: number) {
-  const reason = reasons ? reasonOf(reasons, q, k) : null;
-  if (reason === "padding") return `key ${k} is padding`;
-  if (reason === "future") return `key ${k} comes after query ${q}`;
-  if (reason === "window") return `key ${k} is outside the window of query ${q}`;
-  return `the mask ${value === null ? "adds −∞" : `fills in ${exact(value)}`} here`;
+  const reason = reasons && reasonOf(reasons, q, k);
+  if (!reason) return `the mask ${value === null ? "adds −∞" : `fills in ${exact(value)}`} here`;
+  const of = { padding: "is padding", future: "comes after", window: "is outside the window of" };
+  return `key ${k} ${of[reason]}${reason === "padding" ? "" : ` query ${q}`}`;
 }
 
 function whyKept({ mask, mask_reasons: reasons }: AttentionHeader, q: number, k: number) {
   if (mask === "none") return "nothing is masked";
   if (reasons?.window) return `key ${k} is in the window of query ${q}`;
   if (reasons?.causal) return `key ${k} is not after query ${q}`;
-  return reasons?.padding.length ? `key ${k} is no padding` : "the mask adds 0 here";
+  return reasons ? `key ${k} is no padding` : "the mask adds 0 here";
 }
 
 /** A number that a mask fills in: −1e10. */

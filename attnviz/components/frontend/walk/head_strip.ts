@@ -58,11 +58,13 @@ export class HeadStrip {
 
   write() {
     const buttons = this.heads.map((head) => {
-      const shared = this.sharedWith(head);
-      const sharing = shared && ` Keys and values are those of ${shared}.`;
-      const title = `${this.layer} · head ${head}.${sharing} ${ROWS_AND_COLUMNS}`;
-      const says = { title, "aria-label": `head ${head}${shared && `, which shares its keys with ${shared}`}` };
-      const look = [head === this.lit && "lit", shared && bracketOf(head, this.sharedBy)].filter(Boolean).join(" ");
+      const shared = this.sharedAt(head);
+      const title = `${this.layer} · head ${head}${shared}. ${ROWS_AND_COLUMNS}`;
+      const says = { title, "aria-label": `head ${head}${shared}` };
+      const [isFirst, isLast] = [head, head + 1].map((n) => shared && n % this.sharedBy === 0);
+      const look = [head === this.lit && "lit", shared && "shares", isFirst && "first", isLast && "last"]
+        .filter(Boolean)
+        .join(" ");
       const looks = { class: look || undefined, "aria-pressed": String(head === this.chosen) };
       const does = { onclick: () => this.choose(head) };
       const number = span("number", String(head));
@@ -76,13 +78,10 @@ export class HeadStrip {
     bringIntoSight(this.root.children[at], this.root);
   }
 
-  /** The other heads with the keys and values of this one: "heads 0, 2 and 3"; "" where there are none. */
-  sharedWith(head: number) {
+  /** Which heads share the keys and values of a head; "" where it has its own. */
+  sharedAt(head: number) {
     const first = head - (head % this.sharedBy);
-    const others = Array.from({ length: this.sharedBy }, (_, n) => first + n).filter((other) => other !== head);
-    if (!others.length) return "";
-    const last = String(others.at(-1));
-    return others.length === 1 ? `head ${last}` : `heads ${others.slice(0, -1).join(", ")} and ${last}`;
+    return this.sharedBy > 1 ? `, keys of heads ${first} to ${first + this.sharedBy - 1}` : "";
   }
 
   canvasOf(head: number) {
@@ -102,10 +101,6 @@ export class HeadStrip {
     this.write();
   }
 }
-
-/** The part of the bracket around heads that share keys which belongs to this one. */
-const bracketOf = (head: number, sharedBy: number) =>
-  head % sharedBy === 0 ? "shares first" : (head + 1) % sharedBy === 0 ? "shares last" : "shares";
 
 /**
  * The rows [from, to) of a thumbnail that hold anything of a row of the matrix.
