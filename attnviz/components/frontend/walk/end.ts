@@ -2,7 +2,6 @@
 // the whole model computes it.
 
 import { failureText, Files } from "../core/files.ts";
-import { element } from "../core/dom.ts";
 import { number, quoted } from "../core/format.ts";
 import { span, template, write } from "../core/template.ts";
 import type { Header } from "../core/document.ts";
@@ -16,7 +15,7 @@ const FOLLOWS = "What follows in the whole model, to the last step";
 const ABOUT = "After each layer: its length ‖x‖, and the first guess if the model ended there.";
 
 export class End {
-  root = element("div");
+  root: HTMLElement;
   home: Home;
   isOpen = false;
   /** by the name of the file */
@@ -25,7 +24,8 @@ export class End {
   shown: { header: Header; row: number } | null = null;
 
   /** @param fetch fetches the states of a row by the name of its file */
-  constructor(home: Home, fetch: (name: string) => Promise<RowStates>) {
+  constructor(root: HTMLElement, home: Home, fetch: (name: string) => Promise<RowStates>) {
+    this.root = root;
     this.home = home;
     const draw = () => this.draw();
     this.files = new Files(fetch, {

@@ -21,10 +21,11 @@ import {
 } from "./row_words.ts";
 import type { AttentionRow } from "../core/attention.ts";
 import type { Axis, Header } from "../core/document.ts";
+import { Later } from "../core/later.ts";
 import { forPointer } from "../core/touch.ts";
 import type { Pen } from "../pen/pen.ts";
 import type { HeadMatrices } from "./matrices.ts";
-import { Writer } from "./writer.ts";
+import type { Writing } from "./writing.ts";
 import type { Template } from "../core/template.ts";
 import type { Place } from "./arcs.ts";
 import type { Hiding } from "./guesses.ts";
@@ -94,20 +95,19 @@ export class Sentence {
   isOpen = false;
   isDimmed = false;
   hiding: Hiding = {};
-  writer: Writer = new Writer(() => {
-    this.draw();
-    this.place();
-  });
+  /** what the page offers, and the text that the model reads */
+  offered: Parameters<Writing["show"]> | null = null;
+  writing: Later<Writing> = new Later(
+    async () => new (await import("./writing.ts")).Writing(() => this.redraw()),
+    () => this.redraw(),
+  );
   /** how much of the arcs is drawn, those of the largest shares first */
   grown = 1;
   choose;
   /** the words as they were written last, by side and place */
   written = new Map<string, { look: string; word: Template }>();
   sizes: ResizeObserver = new ResizeObserver(() => this.place());
-  later: FrameTask = perFrame(() => {
-    this.draw();
-    this.place();
-  });
+  later: FrameTask = perFrame(() => this.redraw());
   /** With the next frame: the words of a long text take long to lay out, and the frame does that anyway. */
   placing: FrameTask = perFrame(() => this.place());
 
@@ -133,19 +133,31 @@ export class Sentence {
     this.sizes.observe(this.words);
   }
 
+  redraw() {
+    this.offer();
+    this.draw();
+    this.place();
+  }
+
+  /** Gives what writes on, once it is here, what the page offers. */
+  offer() {
+    if (this.offered) this.writing.value?.show(...this.offered);
+  }
+
   /**
    * @param pinned the row that is kept; null: the one that looks at another word most
    * @param isDimmed whether the tokens that the tokenizer has added are dimmed
    * @param home what the page offers besides
    */
   show(matrices: HeadMatrices, pinned: number | null, isDimmed = false, home: Home | null = null) {
-    if (home) this.writer.show(home, matrices.document.header.query.text);
+    if (home) this.offered = [home, matrices.document.header.query.text];
+    this.offer();
+    if (home?.writes) void this.writing.want();
     if (matrices !== this.matrices) {
       this.hovered = null; // another text may have fewer words
       this.written.clear();
       const { query, key } = matrices.document.header;
-      const rows = matrices.attention;
-      this.attention = rows;
+      const rows = (this.attention = matrices.attention);
       this.telling = tellingRow(rows, query, key);
       const isShort = query.labels.length <= SPOKEN;
       this.said = isShort ? query.labels.map((_, n) => saidOf(rows.row(n).weights, query, key, n)) : [];
@@ -184,7 +196,7 @@ export class Sentence {
   clear(why = "") {
     [this.matrices, this.attention, this.hovered] = [null, null, null];
     this.written.clear();
-    this.writer.writing?.reset();
+    this.writing.value?.reset();
     this.later.cancel();
     this.placing.cancel();
     write(this.root, template("p", { class: "finding" }, why));
@@ -211,7 +223,7 @@ export class Sentence {
     const { query, key } = matrices.document.header;
     if (row >= query.labels.length) return;
     const numbers = attention.row(row);
-    const count = query.labels.length + (this.writer.writing?.count ?? 0);
+    const count = query.labels.length + (this.writing.value?.count ?? 0);
     const size = SIZES.findLast(([least]) => count >= least)?.[1] ?? "";
     this.words.dataset.size = size;
     this.words.classList.toggle("dimmed", this.isDimmed);
@@ -220,7 +232,7 @@ export class Sentence {
         "p",
         { key: side, class: `line ${side}`, dir: isRightToLeft(axis) ? "rtl" : "ltr" },
         ...axis.labels.map((_, n) => this.word(axis, n, { side, row, weights: numbers.weights })),
-        ...(side === "both" ? (this.writer.writing?.words() ?? []) : []),
+        ...(side === "both" ? (this.writing.value?.words() ?? []) : []),
       );
     const lines = key === query ? [line(query, "both")] : [line(query, "query"), line(key, "key")];
     write(this.words, this.arcs, ...lines);
@@ -334,7 +346,7 @@ export class Sentence {
   /** What the model expects: of the last character that it has written, else of the row. */
   answer(header: Header) {
     const { query } = header;
-    if (this.writer.writing?.count) return this.writer.writing.line(wordOf(query, query.labels.length - 1));
+    if (this.writing.value?.count) return this.writing.value.line(wordOf(query, query.labels.length - 1));
     return guessesOf(header, this.row, this.hiding);
   }
 
@@ -342,7 +354,7 @@ export class Sentence {
   asks(numbers: AttentionRow) {
     const { header } = (this.matrices as HeadMatrices).document;
     const hiding = hidingOf(header, this.pinned, this.hiding, this.choose.hide);
-    return [this.question(numbers), this.writer.writing?.button(), hiding, this.added(numbers.weights)];
+    return [this.question(numbers), this.writing.value?.button(), hiding, this.added(numbers.weights)];
   }
 
   question({ weights, allHidden }: AttentionRow) {

@@ -8,11 +8,12 @@ import { onDensity } from "../core/density.ts";
 import { element, theme, typedInto } from "../core/dom.ts";
 import { failureText, Refused } from "../core/files.ts";
 import { GuessLine, judged } from "../core/guess_line.ts";
+import { Later } from "../core/later.ts";
 import { NOTHING, samePin } from "../core/pin.ts";
 import { Inspector } from "../inspector/inspector.ts";
 import { inspected } from "../inspector/ways.ts";
 import { Drawing } from "./drawing.ts";
-import { End } from "./end.ts";
+import type { End } from "./end.ts";
 import { missingGuesses } from "./guesses.ts";
 import { actOf } from "./keys.ts";
 import { LargestGap } from "../inspector/largest_gap.ts";
@@ -50,7 +51,8 @@ export class Walk {
   });
   note = element("p", { class: "note", role: "status" });
   /** the model's answer, at the last step */
-  end: End;
+  /** what follows the last step */
+  end: Later<End>;
   top: HTMLDivElement;
   picture: HTMLDivElement;
   guessLine: GuessLine = new GuessLine(() => this.reveal("row"));
@@ -73,9 +75,13 @@ export class Walk {
     this.home = home;
     this.store.listener = (changed) => this.draw(changed);
     this.loading = new Loading(home, () => this.load());
-    this.end = new End(home, (name) => this.loading.fetchJson(name));
+    const end = element("div");
+    this.end = new Later(
+      async () => new (await import("./end.ts")).End(end, home, (name) => this.loading.fetchJson(name)),
+      () => this.sayEnd(),
+    );
     [this.top, this.picture] = ["top", "picture"].map((name) => element("div", { class: name }));
-    this.beside = element("div", { class: "beside" }, this.notice.root, this.end.root);
+    this.beside = element("div", { class: "beside" }, this.notice.root, end);
     const parts = [
       this.top,
       this.formula.root,
@@ -222,7 +228,6 @@ export class Walk {
       this.drawing.setPin({ q: values.q, k: values.k });
       if (this.isFirst) this.showSentence(document);
       this.sayNotice();
-      this.sayEnd(document);
       this.inspect(document);
     } else {
       const picture = pictureOf(document, values.step, values.head, values);
@@ -262,7 +267,6 @@ export class Walk {
     this.formula.root.hidden = isTokens;
     this.formula.show(isTokens ? "" : formula);
     this.sayNotice();
-    this.sayEnd(document);
     this.gap.show(this.store.matrices, step.picture);
     this.listing.show(`The same in ${isTokens ? "Python" : "PyTorch"}`, ofHead(step.code, own));
     if (isTokens) {
@@ -270,10 +274,7 @@ export class Walk {
       this.showSentence(document);
     }
     this.sayGuess();
-    if (!picture) {
-      this.drawing.motion.follow(null);
-      return;
-    }
+    if (!picture) return this.drawing.motion.follow(null);
     const { layer, head, focus } = values;
     const predict = values.predict && step.can_be_covered;
     const place = { walk: this.store.matrices, order: header.steps.indexOf(step), step: step.name, layer, head };
@@ -322,12 +323,15 @@ export class Walk {
     const fact = pinnedFact(matrices, step, values) ?? ofHead(step.fact, own);
     const advice = values.stretch === "1" ? "" : ofHead(step.advice, own);
     this.notice.show(ofHead(step.notice, own), isSilent ? [] : [fact, advice]);
+    this.sayEnd();
   }
 
   /** Says at the last step what the model answers. */
-  sayEnd({ header }: WalkDocument) {
-    const { step, values } = this.store;
-    this.end.show(header, values.q, step === header.steps.at(-1));
+  sayEnd() {
+    const { current, step, values } = this.store;
+    const isLast = current !== null && step === current.header.steps.at(-1);
+    if (isLast) void this.end.want();
+    if (current) this.end.value?.show(current.header, values.q, isLast);
   }
 
   /** Asks for the guesses where the step shows them and nothing else has to come first. */
@@ -483,7 +487,7 @@ export class Walk {
     this.ends.abort();
     this.coming.end();
     this.loading.destroy();
-    this.end.destroy();
+    this.end.value?.destroy();
     this.marks.destroy();
     this.inspector.destroy();
     this.playing.destroy();
