@@ -45,8 +45,9 @@ _MASKED_AND_NOT = ("scaled", "masked")
 """They share one from the step Masked on: by that of the scores both would be almost white"""
 _CAPPED_AND_NOT = ("scaled", "capped")
 _MASKED_AND_CAPPED = ("capped", "masked")
-_MASKED_AND_BIASED = ("biased", "masked")
 """With a soft cap: the step Capped shows how much smaller large scores become, and the later ones leave those out"""
+_MASKED_AND_BIASED = ("biased", "masked")
+"""With a position bias, which the step Biased shows beside both, likewise"""
 
 
 def _scores_picture(walk: Walk) -> Picture:
