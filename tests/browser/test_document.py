@@ -284,10 +284,14 @@ def documents() -> dict[str, Document]:
     }
 
 
+USUAL = {"cap": None, "buckets": None, "mask_reasons": None, "shared_by": 1, "guesses_at": "", "guesses_note": ""}
+"""What is left out of a file"""
+
+
 def as_json(header: Header) -> dict[str, Any]:
     """Return a header as JSON is read, with the marks of its texts."""
     made: dict[str, Any] = json.loads(json.dumps(asdict(header)))
-    for name, usual in (("cap", None), ("buckets", None), ("mask_reasons", None), ("shared_by", 1)):
+    for name, usual in USUAL.items():
         if made[name] == usual:
             del made[name]
     for step, own in zip(made["steps"], header.steps, strict=True):
