@@ -165,12 +165,12 @@ def test_models_that_write_say_why_they_fill_no_blank(family: str, why: str, tmp
     ("page", "view"),
     [
         ("bert", {"bert_part": "without", "off_view": "answer", "text": TEXT}),
-        ("transformer", {"source": "pretrained", "part": "probabilities"}),
         ("transformer", {"source": "pretrained", "check": "lens"}),
         ("transformer", {"source": "pretrained", "check": "overview"}),
     ],
 )
 def test_each_place_of_the_built_in_head_says_how_well_it_guesses(page: str, view: dict[str, str], folder: str) -> None:
+    """Its steps too: tests/unit/steps/test_block_words.py."""
     assert said_of_head(open_page(page, **view))
     if page == "transformer":
         assert not said_of_head(open_page(page, **view, model=folder))

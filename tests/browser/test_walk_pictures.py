@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from dataclasses import asdict, replace
@@ -98,6 +99,7 @@ def test_every_picture_is_pythons(run: Run, name: str, every: dict[str, tuple[Wa
     ]
     steps = {"scores", "scaled", "masked", "weights", "head_outputs", "concat"}
     assert {view[0] for view in views} >= (set(WAYS) if walk.averages else steps)
+    reasons = None if walk.layer.mask_reasons is None else asdict(walk.layer.mask_reasons)
     found = run("walk/pictures.ts", PICTURES, {"file": b64encode(write(document)).decode(), "views": views})
     for (step, head, stretch), seen in zip(views, found, strict=True):
         layout = lay_out(replace(walk, head=head), step, stretch=STRETCH[stretch])
@@ -105,6 +107,8 @@ def test_every_picture_is_pythons(run: Run, name: str, every: dict[str, tuple[Wa
         header, arrays = board_picture(layout, walk.labels, sources)
         header["products"] |= operations(document, step, walk)
         for panel in header["panels"]:
+            if panel["name"] in ("masked", "weights"):
+                panel["reasons"] = json.loads(json.dumps(reasons))
             if panel["cols"] == "vocabulary":  # whose columns the browser labels as an axis
                 header["labels"]["vocabulary"] = list(panel.pop("ticks").values())
         assert seen.pop("alt") == describe(layout)
