@@ -37,8 +37,8 @@ def test_the_scripts_are_made_of_these_sources() -> None:
 
 
 LATER = {
-    "captions.js", "chart.js", "end.js", "figure.js", "items.js", "motions.js", "row_table.js", "rows.js", "score_sums.js",
-    "words_to_matrix.js", "writing.js",
+    "captions.js", "chart.js", "end.js", "figure.js", "items.js", "motions.js", "row_table.js", "rows.js",
+    "score_sums.js", "words_to_matrix.js", "writing.js",
 }  # fmt: skip
 """What is fetched when it is needed: the sentences of the walk that plays itself, charts and their figures, the parts
 of a page that a lesson's words name, what plays a step, the table of a matrix's row, the rows of matrices in words,
