@@ -66,7 +66,7 @@ def test_steps_are_dense_at_first_and_sparser_later(steps: object) -> None:
 
 
 def test_a_failed_training_says_why_in_one_sentence() -> None:
-    memory = "The training needs more than 600 MB of memory: choose a smaller batch, block size or model."
+    memory = "The training needs more than 300 MB of memory: choose a smaller batch, block size or model."
     for error in (MemoryError(), RuntimeError("you can't allocate memory: 8 bytes"), RuntimeError("std::bad_alloc")):
         assert why(error) == memory
     assert why(ValueError("This text\nis  short.")) == "This text is short."
