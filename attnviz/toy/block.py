@@ -259,9 +259,11 @@ def trace_toy(tokens: Tokens, config: ToyConfig) -> Trace:
         parts, output = block(tokens.ids)
     (call,) = recorder.calls
     attention = block.attention
+    bias = attention.position_bias
     layer = call.traced(
         attention.mask,
-        buckets=None if attention.position_bias is None else attention.position_bias.buckets,
+        buckets=None if bias is None else bias.buckets,
+        slopes=None if bias is None else bias.stated,
         projections=attention.projections,
         output_projection=attention.output,
         rotation=attention.rotation,
