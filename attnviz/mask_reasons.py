@@ -1,7 +1,7 @@
 """Why a mask hides a cell: the key comes later, it is padding, or it is outside of the query's window.
 
-A mask is given as its hidden cells, so this works for every model. The browser has the same rule for a cell, in
-`components/frontend/core/mask_reasons.ts`.
+The toy says its own. Of other models the hidden cells are known, from which `MaskReasons.of` tells them. The browser
+has the same rule for a cell, in `components/frontend/core/mask_reasons.ts`.
 """
 
 from __future__ import annotations
@@ -58,13 +58,23 @@ class MaskReasons:
         is_key = np.broadcast_to(~is_padding, cells.shape)
         seen = distance[is_key & ~cells]
         before, after = int(seen.max()), -int(seen.min())
+        farthest = int(distance[is_key].max()), -int(distance[is_key].min())
         is_band = (((distance > before) | (distance < -after)) == cells)[is_key].all()
-        if not is_band or after < 0:
+        causal, reach = after == 0, max(before, after)
+        sides = zip((before, after), farthest, strict=True)
+        is_even = causal or all(side >= min(reach, most) for side, most in sides)  # padding may cut a side off
+        if not is_band or after < 0 or not is_even:
             return None
-        causal, farthest = after == 0, int(distance[is_key].max())
-        if not causal and after != before:
-            return None
-        return cls(causal, None if causal and before >= farthest else (before, after), padding)
+        if causal:
+            return cls(causal, None if before >= farthest[0] else (before, after), padding)
+        return cls(window=(reach, reach), padding=padding)
+
+    def occurring(self, rows: int, columns: int) -> MaskReasons:
+        """Return the parts that are the reason of a cell: of a short text, a window may reach to all keys."""
+        counts = self.counts(rows, columns)
+        return MaskReasons(
+            self.causal and "future" in counts, self.window if "window" in counts else None, self.padding
+        )
 
     def codes(self, rows: int, columns: int) -> npt.NDArray[np.uint8]:
         """Return 1 plus the place in `REASONS` of each hidden cell, and 0 of the others, (rows, columns)."""

@@ -112,7 +112,7 @@ def what_if(layer: LayerTrace, scale: float | None, causal: bool) -> LayerTrace:
     if scale is not None:
         layer = replace(layer, scale=scale)
     if causal and layer.query.shape[1] == layer.key.shape[1]:
-        layer = replace(layer, mask=layer.mask.and_causal(layer.query.shape[1]))
+        layer = replace(layer, mask=layer.mask.and_causal(layer.query.shape[1]), stated_reasons=None)
     return layer
 
 

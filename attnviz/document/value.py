@@ -29,6 +29,8 @@ Shapes = dict[str, tuple[int, ...]]
 MAX_TOKENS = 4096
 """The most tokens on an axis: a reader computes matrices of queries by keys, 64 MiB each at this size."""
 MAX_HEADS = 1024
+MAX_DISTANCE = 2**31 - 1
+"""The largest distance of buckets"""
 MAX_BYTES = 128 * 2**20
 """The largest file, and the largest array outside of the file"""
 
@@ -258,8 +260,20 @@ def check_header(header: Header) -> None:
         refuse("header.scale is not finite.")
     if header.cap is not None and not 0 < header.cap < math.inf:
         refuse("header.cap is not above 0.")
-    if header.buckets is not None and not 4 <= header.buckets.count < 2 * header.buckets.max_distance:
-        refuse("header.buckets has too few buckets, or too small a distance.")
+    if header.buckets is not None:
+        _check_buckets(header.buckets)
+
+
+def _check_buckets(buckets: Buckets) -> None:
+    """Check that `Buckets.of` can compute them.
+
+    Raises:
+        DocumentError: there are too few, or the distance is too small or too large.
+    """
+    single = buckets.count // (4 if buckets.both_sides else 2)  # those of a side with one distance each
+    least = single + 1 if buckets.both_sides else single
+    if single < 1 or not least <= buckets.max_distance <= MAX_DISTANCE:
+        refuse("header.buckets has too few buckets, or too small or too large a distance.")
 
 
 def possible(header: Header) -> dict[str, tuple[str, ...]]:

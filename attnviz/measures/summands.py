@@ -192,7 +192,12 @@ def _of_rows(layer: LayerTrace, rows: Sequence[int]) -> LayerTrace:
         cells = cells.expand(*cells.shape[:-2], layer.query.shape[1], layer.key.shape[1])
         mask = replace(mask, cells=cells[..., rows, :])
     x = None if layer.query_input is None else layer.query_input[rows]
-    return replace(layer, query=layer.query[:, rows], mask=mask, query_input=x)
+    sinks, bias = layer.sinks, layer.position_bias
+    if sinks is not None and sinks.shape[1] > 1:
+        sinks = sinks[:, rows]
+    if bias is not None and bias.cells.shape[1] > 1:
+        bias = replace(bias, cells=bias.cells[:, rows])
+    return replace(layer, query=layer.query[:, rows], mask=mask, query_input=x, sinks=sinks, position_bias=bias)
 
 
 def _add_heads(stream: Summands, attention: LayerTrace, name: str) -> None:

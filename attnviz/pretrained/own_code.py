@@ -127,7 +127,8 @@ def gpt_neo(self: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask
     visible = self.bias[:, :, keys - queries : keys, :keys]
     if attention_mask is not None:
         visible = visible & (attention_mask == 0)
-    outputs, weights = attention_function(self, query, key, value, visible, scaling=1.0)
+    window = self.config.window_size if self.attention_type == "local" else None
+    outputs, weights = attention_function(self, query, key, value, visible, scaling=1.0, sliding_window=window)
     return outputs.transpose(1, 2), weights
 
 

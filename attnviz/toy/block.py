@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.attention import Mask, MaskKind, apply_mask, causal_mask
+from attnviz.mask_reasons import MaskReasons
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.toy.config import BIASES, MAX_AVERAGED, MAX_HEAD_SIZE, MAX_TOKENS, NORM_EPS, ToyConfig
@@ -98,6 +99,12 @@ def mask_of(config: ToyConfig, n: int) -> Mask:
         kind = "padding" if bool(cells.all()) else "other"
     number, _, is_before = config.mask_value.partition("_")
     return Mask(kind, seen, float(number), "scores" if is_before else "scaled")
+
+
+def mask_reasons_of(config: ToyConfig, n: int) -> MaskReasons:
+    """Return why that mask hides its cells."""
+    window, padding = None if config.window is None else config.reach, range(min(config.padding, n))
+    return MaskReasons(config.causal, window, tuple(padding)).occurring(n, n)
 
 
 class SeededAttention(nn.Module):
@@ -259,13 +266,16 @@ def trace_toy(tokens: Tokens, config: ToyConfig) -> Trace:
         parts, output = block(tokens.ids)
     (call,) = recorder.calls
     attention = block.attention
+    bias = attention.position_bias
     layer = call.traced(
         attention.mask,
-        buckets=None if attention.position_bias is None else attention.position_bias.buckets,
+        buckets=None if bias is None else bias.buckets,
+        slopes=None if bias is None else bias.stated,
         projections=attention.projections,
         output_projection=attention.output,
         rotation=attention.rotation,
         norms=attention.norms,
+        stated_reasons=mask_reasons_of(config, len(tokens)),
     )
     blocks: dict[Kind, tuple[Block, ...]] = {config.kind: (Block(layer, unavailable_reason=ATTENTION_ALONE),)}
     weights = attention.weights()

@@ -166,9 +166,11 @@ def _after(layer: DecoderLayer, encoded: Tensor, x: Tensor, output: Tensor) -> B
 
 def _attention(module: MultiHeadAttention, call: Call) -> LayerTrace:
     mask, count = Mask.recognise(call.mask), call.query.shape[-2]
+    bias = None if module.position_bias is None else module.position_bias(count)
     return call.traced(
         mask,
-        buckets=None if module.position_bias is None else module.position_bias(count).buckets,
+        buckets=None if bias is None else bias.buckets,
+        slopes=None if bias is None else bias.stated,
         projections=module.projections(),
         output_projection=module.output_projection(),
         rotation=module.rotation(count),

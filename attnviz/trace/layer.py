@@ -125,6 +125,8 @@ class LayerTrace(ShortRepr):
     """What is added to the scores by the distance of query and key; None if nothing is"""
     window: int | None = None
     """How many keys the window has on each side that it reaches to, the query's own among them, if the model says so"""
+    stated_reasons: MaskReasons | None = None
+    """Why the mask hides its cells, if the model says so; else that is told from the cells"""
 
     def _summary(self) -> Iterator[str]:
         _, queries, width = self.query.shape
@@ -158,7 +160,9 @@ class LayerTrace(ShortRepr):
         mask = self.mask
         if mask.cells is None or mask.kind == "causal":
             return None if mask.cells is None else MaskReasons(causal=True)
-        reasons = MaskReasons.of(mask.hidden((*mask.cells.shape[:-2], self.query.shape[1], self.key.shape[1])))
+        reasons = self.stated_reasons
+        if reasons is None:
+            reasons = MaskReasons.of(mask.hidden((*mask.cells.shape[:-2], self.query.shape[1], self.key.shape[1])))
         return None if reasons == MaskReasons() else reasons
 
     def projected(self, name: Operand, heads: Sequence[int] | None = None) -> Tensor:

@@ -21,9 +21,9 @@ BiasKind = Literal["slopes", "buckets", "other"]
 """slopes: ALiBi, a slope times the distance. buckets: T5, a number for each range of distances. other: neither"""
 
 
-ROUNDING = 0.006
-"""How far an ALiBi may be from its slope times the distance, as a share of its largest magnitude: Falcon's is computed
-in bfloat16"""
+ROUNDING = 2 * 2**-8
+"""How far a number of an ALiBi may be from its slope times the distance, as a share of its own magnitude: Falcon's is
+computed in bfloat16, whose numbers have eight binary digits"""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -34,6 +34,8 @@ class PositionBias(ShortRepr):
     """Broadcasts to (H, Tq, Tk): as the model adds it. Some write an ALiBi as slope times the position of the key"""
     buckets: Buckets | None = None
     """The buckets of its distances; None if it has none, or if they are not known"""
+    stated: Tensor | None = None
+    """The slopes of an ALiBi by distance, (H,), if its maker says them; else they are read off the cells"""
 
     def _summary(self) -> Iterator[str]:
         yield self.kind
@@ -42,15 +44,22 @@ class PositionBias(ShortRepr):
     def slopes(self) -> Tensor | None:
         """How much each head's bias falls with each position that a key is further before the query, (H,).
 
-        None if it does not fall so, or if there are fewer than two positions.
+        None if it does not fall so, or if it has fewer than two positions and its maker does not say its slopes.
         """
+        if self.stated is not None:
+            return self.stated
         count = self.cells.shape[-1]
         if self.buckets is not None or count < 2 or not (self.cells.shape[-2] == 1 or self.is_by_distance):
             return None
         last = self.cells[:, -1]  # (H, Tk): the row with all distances
-        slopes = (last[:, -1] - last[:, 0]) / (count - 1)  # (H,)
-        falling = last[:, -1:] - slopes[:, None] * torch.arange(count - 1, -1, -1, dtype=last.dtype)
-        is_linear = bool(((last - falling).abs().amax(dim=1) <= ROUNDING * last.abs().amax(dim=1)).all())
+        at, start, end = torch.arange(count), last[:, :1], last[:, -1:]  # (Tk,), (H, 1), (H, 1)
+        if not start.any():
+            slopes, falling = last[:, 1], last[:, 1:2] * at  # the number next to 0 is the least rounded
+        else:
+            slopes = -last[:, -2] if not end.any() else (end - start)[:, 0] / (count - 1)
+            falling = end - slopes[:, None] * at.flip(0)
+        sizes = last.abs()
+        is_linear = bool(((last - falling).abs() <= ROUNDING * sizes + 1e-6 * sizes.amax(dim=1, keepdim=True)).all())
         return slopes if is_linear and bool((slopes > 0).all()) else None
 
     @property
@@ -63,10 +72,10 @@ class PositionBias(ShortRepr):
     @cached_property
     def is_by_distance(self) -> bool:
         """Whether it depends on the distance alone. Else a row's numbers are as far apart, but start elsewhere."""
-        cells = self.cells
-        return cells.shape[-2] > 1 and torch.allclose(
-            cells[:, 1:, 1:], cells[:, :-1, :-1], rtol=1e-4, atol=1e-6 * float(cells.abs().max())
-        )
+        cells, rounding = self.cells, 1e-6 * float(self.cells.abs().max())
+        if self.stated is not None:
+            return True
+        return cells.shape[-2] > 1 and torch.allclose(cells[:, 1:, 1:], cells[:, :-1, :-1], rtol=1e-4, atol=rounding)
 
     @property
     def starts_at_0(self) -> bool:
@@ -99,4 +108,5 @@ def alibi(heads: int, n: int) -> PositionBias:
     """Return −slope · distance for n positions, (H, T, T), of keys before the query and after it."""
     positions = torch.arange(n)
     distances = (positions[:, None] - positions).abs()  # (T, T)
-    return PositionBias(alibi_slopes(heads)[:, None, None] * -distances)
+    slopes = alibi_slopes(heads)
+    return PositionBias(slopes[:, None, None] * -distances, stated=slopes)

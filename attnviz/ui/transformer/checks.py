@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 _STACK = "check_stack"
 NOT_KNOWN = "What follows attention is not known of this model."
+NO_LENS = "The norm after this model's last block is not a LayerNorm, so its lens is not known here."
 NO_HEAD = "This model has no language head that is known here: it gives numbers for each token, and names none."
 FORMULAS = {
     "sinusoidal": "The paper's: dimensions 2i and 2i + 1 are sine and cosine of position / 10000^(2i/C). The dot "
@@ -52,6 +53,11 @@ ROTARY = "Nothing is added to the embeddings: each attention turns its queries a
 """What is said of a model whose positions are rotary"""
 BIASED = "Nothing is added to the embeddings: each self-attention adds a position bias to its scores, by the distance."
 """What is said of a model whose positions are in its scores"""
+BIASED_TOO = (
+    "Positions are added to the embeddings too, but are not known apart. Each self-attention adds a position bias "
+    "to its scores, by the distance."
+)
+"""What is said of a model that has both, such as MPNet"""
 CAUSAL = "The causal mask hides the change from them."
 NOT_CAUSAL = "Every token looks at all others, so rows before the change depend on it too."
 NO_PADDING = "The check is for the toy and for the built-in model, whose embeddings of padding are known here."
@@ -174,19 +180,20 @@ def show_norm(here: ShownPart) -> None:
 def show_lens(here: ShownPart) -> None:
     """Show the likeliest tokens after each block, and the probability of the token that is likeliest at the end."""
     from attnviz.figures.plots import lines
+    from attnviz.measures.residual_stream import states
 
     trace = here.trace(RESOURCES)
     if trace.vocabulary is None:
         st.info(here.model.description.unavailable.get("logits", NO_HEAD))
         return
-    _, tokens = choose_stack(here)
+    blocks, tokens = choose_stack(here)
     if here.place.stack != trace.places[-1].stack:
         st.info("The language head reads the decoder: choose it above.")
         return
     row = choose_token(tokens)
     lens = caches.lens(trace, row)
     if lens is None:
-        st.info("The norm after this model's last block is not a LayerNorm, so its lens is not known here.")
+        st.info(NOT_KNOWN if states(blocks) is None else NO_LENS)
         return
     label = trace.vocabulary.label
     likeliest = label(int(lens.tokens[-1, 0]))
@@ -248,7 +255,7 @@ def show_positions(here: ShownPart) -> None:
     if position is None and any(steps_in.get("rotated", {}).values()):
         st.info(ROTARY)
     elif position is None and any(steps_in.get("biased", {}).values()):
-        st.info(BIASED)
+        st.info(BIASED_TOO if trace.has_positions else BIASED)
     elif position is None:
         st.info("This model has no positions." if not here.source.has_names else "Its positions are not known apart.")
     else:

@@ -44,7 +44,7 @@ class Box:
     says: str
     """What happens in this stage, in one sentence"""
     address: str
-    """The address of the page that shows it, relative to the app's root"""
+    """The address of the page that shows it, relative to the app's root; "" if none does"""
     kind: Literal["", "attention", "task"] = ""
     item: str = ""
     """How words of a lesson call it"""
@@ -70,10 +70,14 @@ def _boxes(here: ShownPart, trace: Trace, stack: str, link: Link, *, is_last: bo
     rows = f"({len(tokens)}, {width})"
 
     def at(number: int, *steps: str) -> str:
-        """Return the address of the first of these steps that an attention has."""
+        """Return the address of the first of these steps that an attention has; "" if it has none of them."""
         available = names_at(here.model.description, trace.places[number])
-        part = next(step for step in steps if step in available)
-        return link("transformer", {"block": number, "part": part, "check": None, "q": None, "k": None})
+        part = next((step for step in steps if step in available), None)
+        return (
+            ""
+            if part is None
+            else link("transformer", {"block": number, "part": part, "check": None, "q": None, "k": None})
+        )
 
     labels = " · ".join(shorten(label) for label in tokens.labels[:FIRST])
     text = tokens.text
@@ -141,13 +145,16 @@ def html(rows: Mapping[str, Sequence[Box]]) -> str:
 def _row_html(name: str, row: Sequence[Box]) -> str:
     named = f'<div class="ov-stack">{name.capitalize()}</div>' if name else ""
     boxes = "".join(
-        f'<a class="ov-box{f" ov-{box.kind}" if box.kind else ""}" href="{escape(box.address)}" target="_self" '
-        f'data-item="{box.item}">'
+        f'<a class="ov-box{f" ov-{box.kind}" if box.kind else ""}"{_href(box)} data-item="{box.item}">'
         f'<span class="ov-title">{escape(box.title)}</span><span class="ov-shape">{escape(box.shape)}</span>'
         f"<span>{escape(box.says)}</span></a>"
         for box in row
     )
     return f'<div>{named}<div class="ov-row">{boxes}</div></div>'
+
+
+def _href(box: Box) -> str:
+    return f' href="{escape(box.address)}" target="_self"' if box.address else ""
 
 
 def address(page: str, view: Mapping[str, Any], source: str | None = None) -> str:

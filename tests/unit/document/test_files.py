@@ -147,8 +147,19 @@ def test_masks_are_held_only_where_their_kind_does_not_say_them(walks: dict[str,
     assert "buckets" not in json.loads(write_header(kinds["llama"].header))
 
 
+@pytest.mark.parametrize("buckets", [(32, 16, True), (16, 8, True), (32, 16, False), (16, 8, False)])
+def test_a_header_with_a_small_distance_of_buckets_is_read(walks: dict[str, Walk], buckets: Any) -> None:
+    written = dict(zip(("count", "max_distance", "both_sides"), buckets, strict=True))
+    header = read_header(json.dumps(json.loads(write_header(document_of(walks["t5"]).header)) | {"buckets": written}))
+    check_header(header)
+    cells = Buckets(*buckets).of(8, 8)
+    assert 0 <= int(cells.min()) <= int(cells.max()) < buckets[0]
+
+
 @pytest.mark.parametrize("buckets", [
-    {"count": 2, "max_distance": 128, "both_sides": True}, {"count": 32, "max_distance": 16, "both_sides": True},
+    {"count": 3, "max_distance": 128, "both_sides": True}, {"count": 32, "max_distance": 8, "both_sides": True},
+    {"count": 1, "max_distance": 128, "both_sides": False}, {"count": 32, "max_distance": 15, "both_sides": False},
+    {"count": 10**30, "max_distance": 10**30, "both_sides": True},
     {"count": 32.0, "max_distance": 128, "both_sides": True}, {"count": 32, "max_distance": 128, "both_sides": 1},
     {"count": 32, "max_distance": 128}, [32, 128, True],
 ])  # fmt: skip

@@ -16,7 +16,7 @@ from transformers import AutoModel
 
 from attnviz import trained
 from attnviz.measures.score_parts import CHANGED, MOST_PAIRED, NO_PROJECTIONS, ScoreParts, score_parts
-from attnviz.measures.summands import DIFFERENT_SUM, NoSummandsError, input_summands, output_summands
+from attnviz.measures.summands import DIFFERENT_SUM, NoSummandsError, _of_rows, input_summands, output_summands
 from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.block import trace_toy
@@ -277,6 +277,19 @@ def test_every_score_of_a_transformer_is_the_sum_of_its_parts(architecture: Any,
     assert ("final norm β" in last.key_parts) == (architecture == "both" and norm == "pre")
     # Post-norm, both: queries pass three norms in each of two blocks and one more, keys two in each of three.
     assert last.norms == (1 if norm == "pre" else 7 if architecture == "both" else 4)
+
+
+@pytest.mark.parametrize("positions", ["alibi", "buckets"])
+@pytest.mark.parametrize("architecture", ["encoder", "decoder", "both"])
+def test_a_bias_or_a_sink_for_each_query_is_cut_to_the_rows(architecture: Any, positions: Any) -> None:
+    config = TransformerConfig(architecture, depth=2, positions=positions)
+    trace = trace_transformer(TOKENS, TOKENS if architecture == "both" else None, config)
+    for place in trace.places:
+        scores = trace.layer(place.layer, place.kind).all_heads().scores
+        check_sum(score_parts(trace, place, 1, (3, 1)), float(scores[1, 3, 1]))
+    layer = trace.layer(0)
+    with_sinks = replace(layer, sinks=torch.randn(layer.heads, len(TOKENS), 1))
+    torch.testing.assert_close(_of_rows(with_sinks, [3, 1]).attentions(), with_sinks.attentions()[:, [3, 1]])
 
 
 @pytest.mark.parametrize("name", trained.names())

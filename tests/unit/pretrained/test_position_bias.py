@@ -20,8 +20,9 @@ from attnviz.document import document_of_layer, read, write
 from attnviz.export.code.cells import cells, script
 from attnviz.export.code.pretrained import pretrained_inputs, unknown_of
 from attnviz.export.numbers import collect
+from attnviz.measures.score_parts import score_parts
 from attnviz.pretrained import Kind, load
-from attnviz.pretrained.transformers_model import TransformersModel
+from attnviz.pretrained.transformers_model import NO_AFTER, TransformersModel
 from attnviz.steps import WALK, names_at, steps_of
 from attnviz.trace.buckets import Buckets
 from attnviz.trace.matrices import find_matrix, matrix
@@ -251,6 +252,16 @@ def test_the_script_computes_the_same(opened: Opened) -> None:
         assert "matrices are those that the page showed" in printed.getvalue()
         assert ({"position_bias", "biased"} <= set(namespace["SHOWN"])) == is_biased(opened, kind)
         torch.testing.assert_close(namespace["weights"], walk.layer.attentions(), rtol=1e-4, atol=1e-5)
+
+
+def test_why_a_score_is_high_is_said_or_why_it_is_not_known(opened: Opened) -> None:
+    for place in opened.trace.places:
+        parts = score_parts(opened.trace, place, 1, (4, 0))
+        score = float(opened.trace.head(place.layer, 1, place.kind).scores[4, 0])
+        assert parts.score == pytest.approx(score, rel=1e-4, abs=1e-4)
+        assert (parts.pairs is None) == parts.reason.endswith(".")
+    if opened.name in ("t5", "mpnet"):
+        assert score_parts(opened.trace, Place(opened.trace.kinds[0], 1), 1, (4, 0)).reason == NO_AFTER
 
 
 def test_a_head_can_be_switched_off(opened: Opened) -> None:

@@ -32,6 +32,13 @@ WINDOWS: dict[str, tuple[Callable[[], Any], Kind, list[int | None], list[str]]] 
         ),
         "encoder", [None, 3], ["global", "window of 5"],
     ),
+    "gpt_neo": (
+        lambda: tf.GPTNeoModel(tf.GPTNeoConfig(
+            vocab_size=BERT["vocab_size"], hidden_size=48, num_layers=2, num_heads=6, window_size=3,
+            attention_types=[[["local", "global"], 1]],
+        )),
+        "decoder", [3, None], ["window of 3", "global"],
+    ),
     "llama": (lambda: tf.LlamaModel(tf.LlamaConfig(**BERT, num_key_value_heads=2)), "decoder", [], []),
 }  # fmt: skip
 

@@ -13,6 +13,7 @@ import pytest
 import torch
 import transformers as tf
 from torch.nn import functional as F
+from transformers.models.falcon.modeling_falcon import build_alibi_tensor
 
 from attnviz.export.code.cells import script
 from attnviz.export.code.transformer import transformer_cells
@@ -50,7 +51,7 @@ def slopes_of_the_authors(n: int) -> list[float]:
 @pytest.mark.parametrize("heads", range(1, 34))
 def test_slopes_are_those_of_the_authors(heads: int) -> None:
     torch.testing.assert_close(alibi_slopes(heads), torch.tensor(slopes_of_the_authors(heads)))
-    bias = alibi(heads, 5)
+    bias = PositionBias(alibi(heads, 5).cells)
     assert bias.slopes is not None
     torch.testing.assert_close(bias.slopes, alibi_slopes(heads))
     assert bias.kind == "slopes" and bias.is_by_distance
@@ -67,6 +68,26 @@ def test_what_is_no_alibi_is_not_called_so() -> None:
     wrong = cells.clone()
     wrong[2, 5, 1] += 0.2
     assert PositionBias(wrong).slopes is None
+
+
+@pytest.mark.parametrize("heads", [8, 12, 16, 71])
+def test_an_alibi_in_bfloat16_is_known_at_every_length(heads: int) -> None:
+    for count in (*range(2, 301), 2000):
+        theirs = build_alibi_tensor(torch.ones(1, count, dtype=torch.long), heads, torch.float32)
+        slopes = PositionBias(theirs / 8).slopes
+        assert slopes is not None, count
+        torch.testing.assert_close(slopes, alibi_slopes(heads).bfloat16().float() / 8, rtol=1e-6, atol=0)
+
+
+@pytest.mark.parametrize("ids", [IDS[:1], IDS])
+def test_a_toys_alibi_is_known_of_a_single_token_too(ids: Sequence[int]) -> None:
+    model = ToyTransformer(TransformerConfig(positions="alibi", heads=4), WordTokenizer().tokenize)
+    layers = run_block(ids, ToyConfig(positions="alibi", heads=4)).layer(0), model.trace("cat").layer(1)
+    for layer in layers:
+        bias = layer.position_bias
+        assert bias is not None and bias.kind == "slopes" and bias.is_by_distance
+        assert bias.slopes is not None and torch.equal(bias.slopes, alibi_slopes(4))
+    assert "(ALiBi)" in said(ToyConfig(positions="alibi"), ids)[0]
 
 
 @pytest.mark.parametrize("causal", [False, True])
