@@ -73,16 +73,20 @@ SENTENCES: list[tuple[str, str]] = [
     ('limitText(0)', "0.00"),
     ('limitText(0.01)', "0.01"),
     ('limitText(0.0099)', "0.0099"),
-    ('hiddenSentence({ cells: 16, seen: 16, short: 0 })', ""),
-    ('hiddenSentence({ cells: 4096, seen: 16, short: 0 })', "4,080 of 4,096 cells are masked or hidden (hatched)."),
+    ('hiddenSentence({ cells: 16, shown: [{ seen: 16, short: 0 }] })', ""),
+    ('hiddenSentence({ cells: 4096, shown: [{ seen: 16, short: 0 }] })', "4,080 of 4,096 cells are masked (hatched)."),
     (
-        'hiddenSentence({ cells: 16, seen: 16, short: 1 })',
+        'hiddenSentence({ cells: 16, shown: [{ seen: 16, short: 1 }] })',
         "1 row is hidden because less than 0.001 of the weight is left to divide by.",
     ),
     (
-        'hiddenSentence({ cells: 16, seen: 12, short: 2 })',
-        "4 of 16 cells are masked or hidden (hatched). 2 rows are hidden because less than 0.001 of the weight is left "
-        "to divide by.",
+        'hiddenSentence({ cells: 4, shown: [{ seen: 0, short: 2, kept: { queries: [0, 0], keys: [1, 1] } }] })',
+        "4 of 4 cells are masked (hatched) or left out (plain). 2 rows are hidden because less than 0.001 of the "
+        "weight is left to divide by.",
+    ),
+    (
+        'hiddenSentence({ cells: 16, shown: [{ seen: 10, short: 0 }, { seen: 12, short: 0 }] })',
+        "10 of 32 cells of 2 heads are masked (hatched).",
     ),
     ('tokenText("")', "(empty)"),
     ('tokenText(" \\n")', "(blank)"),
@@ -347,7 +351,7 @@ def test_a_drawing_says_how_much_of_the_heads_it_shows(run: Run) -> None:
         look({ mean: true, chosen: [[0, 1], [0, 2]] }, 2)];
     """
     lines = "4 of 6 weights of 2 heads are drawn as lines: those ≥ 0.05."
-    hidden = "1 of 6 cells are masked or hidden (hatched)."
+    hidden = "1 of 12 cells of 2 heads are masked (hatched)."
     mean = "Every number is the mean of the 2 chosen heads’."
     assert run("heads/reading.ts", body) == [
         f"{lines} {hidden} Heatmaps of the first 1 of 2 heads: more do not fit.", f"{lines} {hidden}", hidden, "",

@@ -187,7 +187,7 @@ export function drawnText({
     if (view.show !== "heatmap") said.unshift(drawnSentence(drawn, { least, strongest, heads: heads.length }));
     const isDarker = shown.isDarkened && shown.high === shown.dark;
     if (shown.isLong && isDarker) said.push(`Colours end at ${endText(shown.high)}, not 1.`);
-    said.push(hiddenSentence({ ...heads[0], cells: frame.rows * frame.cols }));
+    said.push(hiddenSentence({ shown: heads, cells: frame.rows * frame.cols }));
     if (view.show !== "lines" && fit < heads.length) {
       said.push(`Heatmaps of the first ${fit} of ${heads.length} heads: more do not fit.`);
     }
