@@ -269,6 +269,7 @@ def test_layers_with_a_window_and_heads_that_share_keys_are_marked(run: Run) -> 
       return {
         marks: [{}, { shared_by: [2, 2, 2], layer_marks: local }, { shared_by: [2, 1] }].map(m.gridMarks),
         notes: [[], local, all, all.slice(1)].map((layer_marks) => m.windowsNote({ layer_marks })),
+        ranked: [local, all].map((layer_marks) => m.windowsNote({ layer_marks }, true)),
         sentence: m.headSentence(named, [6, 0]), heads: words(m.headReading(named, [4, 1])),
       };
     """
@@ -277,6 +278,9 @@ def test_layers_with_a_window_and_heads_that_share_keys_are_marked(run: Run) -> 
     assert found["notes"] == [
         "", "Layers with a bar have a window of 4 or 8 keys; the others are global. ",
         "All layers have a window of 4 keys. ", "The layer has a window of 4 keys. ",
+    ]  # fmt: skip
+    assert found["ranked"] == [
+        "2 of 3 layers have a window of 4 or 8 keys; the others are global. ", "All layers have a window of 4 keys. ",
     ]  # fmt: skip
     assert found["sentence"].startswith("layer 6 head 0; window of 4; ")
     assert found["heads"][:2] == ["layer 4 · head 1", "global"]
