@@ -346,27 +346,30 @@ def test_a_part_of_a_matrix_is_outlined_where_it_ends(run: Run) -> None:
     assert cut[0][1] == "M0 0H100V100H0Z"
 
 
-def test_cells_that_are_not_computed_yet_are_not_hatched(run: Run) -> None:
+def test_cells_that_are_not_computed_yet_or_left_out_are_not_hatched(run: Run) -> None:
     body = """
       const root = document.createElement("div");
       Object.assign(root.style, { width: "400px", height: "300px" });
       document.body.append(root);
       const { Pen } = await import("/frontend/pen/pen.ts");
       const board = new m.Board(root, {});
-      return [true, false].map((is_blank) => {
+      const all = [{ row: 0, column: 0, rows: 2, columns: 3 }];
+      return [{ is_blank: true }, { blank: all }, {}].map((own) => {
         const data = new Float32Array(6).fill(NaN);
         const panel = { name: "a", title: "a", role: null, rows: "r", cols: "c", low: 0, high: 1, scale: "weights",
-          shape: [2, 3], data, is_blank };
+          shape: [2, 3], data, ...own };
         board.show({ panels: [panel], grid: [[0]], labels: {} });
         const pen = new Pen();
         board.paint(pen, { theme: "light" });
         return pen.marks.flatMap(({ fill, stroke }) => [fill, stroke]).filter(Boolean);
       });
     """
-    blank, masked = run("board/board.ts", body)
+    blank, left_out, masked = run("board/board.ts", body)
     ground, hatching = "#f3f3f7", "#afafbb"
     assert ground in blank
     assert hatching not in blank
+    assert left_out[-1] != hatching
+    assert ground in left_out
     assert ground not in masked
     assert hatching in masked
 

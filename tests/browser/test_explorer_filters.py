@@ -89,7 +89,7 @@ def test_causal_models_show_only_what_exists(explore: Explore) -> None:
     explored.point_at_cell(6, 7)
     expect(explored.tooltip.locator(".none")).to_have_text("masked")
     expect(explored.section.locator(".drawn")).to_contain_text("of 136 weights")
-    expect(explored.section.locator(".drawn")).to_contain_text("120 of 256 cells are masked or hidden")
+    expect(explored.section.locator(".drawn")).to_contain_text("120 of 256 cells are masked (hatched)")
 
 
 @pytest.mark.parametrize(("tokens", "keys"), [(5, 30), (30, 4)])

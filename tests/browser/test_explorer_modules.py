@@ -251,6 +251,13 @@ def test_heatmaps_are_tiled_as_large_as_they_can_be(run: Run) -> None:
         assert fit == 1 or side >= 110, count
 
 
+def test_what_a_filter_leaves_out_is_plain_and_not_hatched_like_what_a_mask_hides(run: Run) -> None:
+    body = "return m.leftOut({ queries: Uint8Array.of(0, 1), keys: Uint8Array.of(1, 1, 0) });"
+    assert run("heads/pictures.ts", body) == [
+        {"row": 0, "column": 0, "rows": 1, "columns": 3}, {"row": 0, "column": 2, "rows": 2, "columns": 1},
+    ]  # fmt: skip
+
+
 # ---- heads/files.ts
 
 

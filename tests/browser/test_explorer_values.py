@@ -274,16 +274,19 @@ def test_a_mean_has_the_reasons_of_all_its_heads(run: Run) -> None:
     assert run("heads/values.ts", body, [[[2, 0], [2, 0]], [[2, 0], [3, 0]], [[2, 0], None]]) == [[2, 0], None, None]
 
 
-def test_a_mean_hides_what_is_hidden_in_any(run: Run) -> None:
+def test_a_mean_takes_masked_cells_for_0_and_hides_what_no_head_has_or_one_leaves_out(run: Run) -> None:
     body = """
       const floats = (at) => Float32Array.from(at, (x) => x ?? NaN);
-      const head = (at, errors) => ({ at: floats(at), errors: Float64Array.from(errors), short: 0 });
-      const shown = m.mean([head([0.2, 0.8, 1], [1e-5]), head([0.4, null, 0], [3e-5])]);
-      return [[...shown.at].map((x) => (Number.isNaN(x) ? null : x)), [...shown.errors], shown.high, shown.seen];
+      const head = (at, errors, queries = [1, 1]) => ({ at: floats(at), errors: Float64Array.from(errors), short: 0,
+        kept: { queries: Uint8Array.from(queries), keys: Uint8Array.of(1, 1, 1, 0) } });
+      const heads = [head([0.2, 0.8, null, null, 1, 0, 0, null], [1e-5]),
+        head([0.4, null, null, null, null, null, null, null], [3e-5], [1, 0])];
+      const { at, errors, high, seen, kept } = m.mean(heads);
+      return [[...at].map((x) => (Number.isNaN(x) ? null : x)), [...errors], high, seen, [...kept.queries]];
     """
-    at, errors, high, seen = run("heads/values.ts", body)
-    assert (at[1], errors, seen) == (None, [3e-5], 2)
-    assert [at[0], at[2], high] == pytest.approx([0.3, 0.5, 0.5])
+    at, errors, high, seen, queries = run("heads/values.ts", body)
+    assert (at[2:], errors, seen, queries) == ([None] * 6, [3e-5], 2, [1, 0])
+    assert [at[0], at[1], high] == pytest.approx([0.3, 0.4, 0.4])
 
 
 def test_a_row_of_which_less_than_a_thousandth_is_left_is_not_renormalised(run: Run) -> None:

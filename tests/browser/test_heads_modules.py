@@ -73,16 +73,20 @@ SENTENCES: list[tuple[str, str]] = [
     ('limitText(0)', "0.00"),
     ('limitText(0.01)', "0.01"),
     ('limitText(0.0099)', "0.0099"),
-    ('hiddenSentence({ cells: 16, seen: 16, short: 0 })', ""),
-    ('hiddenSentence({ cells: 4096, seen: 16, short: 0 })', "4,080 of 4,096 cells are masked or hidden (hatched)."),
+    ('hiddenSentence({ cells: 16, shown: [{ seen: 16, short: 0 }] })', ""),
+    ('hiddenSentence({ cells: 4096, shown: [{ seen: 16, short: 0 }] })', "4,080 of 4,096 cells are masked (hatched)."),
     (
-        'hiddenSentence({ cells: 16, seen: 16, short: 1 })',
+        'hiddenSentence({ cells: 16, shown: [{ seen: 16, short: 1 }] })',
         "1 row is hidden because less than 0.001 of the weight is left to divide by.",
     ),
     (
-        'hiddenSentence({ cells: 16, seen: 12, short: 2 })',
-        "4 of 16 cells are masked or hidden (hatched). 2 rows are hidden because less than 0.001 of the weight is left "
-        "to divide by.",
+        'hiddenSentence({ cells: 4, shown: [{ seen: 0, short: 2, kept: { queries: [0, 0], keys: [1, 1] } }] })',
+        "4 of 4 cells are masked (hatched) or left out (plain). 2 rows are hidden because less than 0.001 of the "
+        "weight is left to divide by.",
+    ),
+    (
+        'hiddenSentence({ cells: 16, shown: [{ seen: 10, short: 0 }, { seen: 12, short: 0 }] })',
+        "10 of 32 cells of 2 heads are masked (hatched).",
     ),
     ('tokenText("")', "(empty)"),
     ('tokenText(" \\n")', "(blank)"),
@@ -265,6 +269,7 @@ def test_layers_with_a_window_and_heads_that_share_keys_are_marked(run: Run) -> 
       return {
         marks: [{}, { shared_by: [2, 2, 2], layer_marks: local }, { shared_by: [2, 1] }].map(m.gridMarks),
         notes: [[], local, all, all.slice(1)].map((layer_marks) => m.windowsNote({ layer_marks })),
+        ranked: [local, all].map((layer_marks) => m.windowsNote({ layer_marks }, true)),
         sentence: m.headSentence(named, [6, 0]), heads: words(m.headReading(named, [4, 1])),
       };
     """
@@ -273,6 +278,9 @@ def test_layers_with_a_window_and_heads_that_share_keys_are_marked(run: Run) -> 
     assert found["notes"] == [
         "", "Layers with a bar have a window of 4 or 8 keys; the others are global. ",
         "All layers have a window of 4 keys. ", "The layer has a window of 4 keys. ",
+    ]  # fmt: skip
+    assert found["ranked"] == [
+        "2 of 3 layers have a window of 4 or 8 keys; the others are global. ", "All layers have a window of 4 keys. ",
     ]  # fmt: skip
     assert found["sentence"].startswith("layer 6 head 0; window of 4; ")
     assert found["heads"][:2] == ["layer 4 · head 1", "global"]
@@ -347,7 +355,7 @@ def test_a_drawing_says_how_much_of_the_heads_it_shows(run: Run) -> None:
         look({ mean: true, chosen: [[0, 1], [0, 2]] }, 2)];
     """
     lines = "4 of 6 weights of 2 heads are drawn as lines: those ≥ 0.05."
-    hidden = "1 of 6 cells are masked or hidden (hatched)."
+    hidden = "1 of 12 cells of 2 heads are masked (hatched)."
     mean = "Every number is the mean of the 2 chosen heads’."
     assert run("heads/reading.ts", body) == [
         f"{lines} {hidden} Heatmaps of the first 1 of 2 heads: more do not fit.", f"{lines} {hidden}", hidden, "",

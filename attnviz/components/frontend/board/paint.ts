@@ -126,7 +126,7 @@ function paintCells(pen: BoardPen, place: Place, image: HTMLCanvasElement, { fro
     width,
     height,
   );
-  const blank = panel.is_blank ? [{ row: 0, column: 0, rows, columns: cols }] : place.blank;
+  const blank = panel.is_blank ? [{ row: 0, column: 0, rows, columns: cols }] : (place.blank ?? panel.blank);
   if (blank) paintBlank(pen, place, blank, { from, cell });
   if (Math.min(cell.width, cell.height) >= GRID) paintGrid(pen, place, { from, to, cell });
   const { covers } = place;
@@ -140,7 +140,7 @@ function paintCells(pen: BoardPen, place: Place, image: HTMLCanvasElement, { fro
   context.globalAlpha = place.alpha ?? 1;
 }
 
-/** Cells that are not computed yet. */
+/** Cells that are not computed yet, or left out. */
 function paintBlank(
   { context, theme }: BoardPen,
   { x, y }: Place,

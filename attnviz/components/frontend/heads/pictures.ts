@@ -181,7 +181,10 @@ export class Pictures {
 }
 
 /** A head as a matrix of the board. */
-function panelOf({ name, colour, at, reasons }: ShownHead, { rows, cols, high }: CellCount & { high: number }): Panel {
+function panelOf(
+  { name, colour, at, reasons, kept }: ShownHead,
+  { rows, cols, high }: CellCount & { high: number },
+): Panel {
   return {
     name,
     title: name,
@@ -196,7 +199,16 @@ function panelOf({ name, colour, at, reasons }: ShownHead, { rows, cols, high }:
     high,
     scale: "weights",
     numbered: true,
+    ...(kept && { blank: leftOut(kept) }),
   };
+}
+
+/** The rows and columns that are left out. */
+export function leftOut({ queries, keys }: Kept): CellBox[] {
+  const boxes: CellBox[] = [];
+  queries.forEach((isKept, row) => isKept || boxes.push({ row, column: 0, rows: 1, columns: keys.length }));
+  keys.forEach((isKept, column) => isKept || boxes.push({ row: 0, column, rows: queries.length, columns: 1 }));
+  return boxes;
 }
 
 /** The lines' own form of the heads; the same list as before where the numbers are the same. */

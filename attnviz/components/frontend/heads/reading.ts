@@ -59,13 +59,18 @@ export function gridMarks({ shared_by: sharing = [], layer_marks: marks = [] }: 
 const markOf = ({ layers, layer_marks: marks = [] }: ExplorerHeader, layer: number) =>
   marks[layers.indexOf(layer)] ?? "";
 
-/** Which layers have a window, as the bars beside them say, to stand before another sentence; "" where none has. */
-export function windowsNote({ layer_marks: marks = [] }: ExplorerHeader) {
+/**
+ * Which layers have a window, as the bars beside them say, to stand before another sentence; "" where none has.
+ * @param isRanked whether heads stand in the order of a measure, where layers have no bars
+ */
+export function windowsNote({ layer_marks: marks = [] }: ExplorerHeader, isRanked = false) {
   const wide = [...new Set(marks.filter((mark) => mark !== GLOBAL))];
   if (!wide.length) return "";
   const widths = wide.map((mark) => mark.replace("window of ", "")).join(" or ");
   const isMixed = marks.includes(GLOBAL);
-  const which = isMixed ? "Layers with a bar have" : marks.length > 1 ? "All layers have" : "The layer has";
+  const local = marks.filter((mark) => mark !== GLOBAL).length;
+  const some = isRanked ? `${local} of ${marks.length} layers have` : "Layers with a bar have";
+  const which = isMixed ? some : marks.length > 1 ? "All layers have" : "The layer has";
   return `${which} a window of ${widths} keys${isMixed ? "; the others are global" : ""}. `;
 }
 
@@ -187,7 +192,7 @@ export function drawnText({
     if (view.show !== "heatmap") said.unshift(drawnSentence(drawn, { least, strongest, heads: heads.length }));
     const isDarker = shown.isDarkened && shown.high === shown.dark;
     if (shown.isLong && isDarker) said.push(`Colours end at ${endText(shown.high)}, not 1.`);
-    said.push(hiddenSentence({ ...heads[0], cells: frame.rows * frame.cols }));
+    said.push(hiddenSentence({ shown: heads, cells: frame.rows * frame.cols }));
     if (view.show !== "lines" && fit < heads.length) {
       said.push(`Heatmaps of the first ${fit} of ${heads.length} heads: more do not fit.`);
     }

@@ -31,7 +31,8 @@ export function letThrough({ query, key }: { query: number[]; key: number[] }, {
  *
  * `codes` are its weights as they arrived (rows × cols); `norms` are the lengths ‖f(x)‖ of its keys, or null. `at`
  * holds NaN where a cell is hidden; `errors` say how far each row's numbers may be from the model's own; `seen` cells
- * are not hidden; `short` rows were too small to be renormalised.
+ * are not hidden; `short` rows were too small to be renormalised; `kept` has 0 for the rows and columns that are left
+ * out, whatever the mask hides.
  */
 export function filtered(
   codes: Uint16Array,
@@ -43,7 +44,7 @@ export function filtered(
   const { queries, keys } = letThrough(frame.groups, filters);
   const at = new Float32Array(rows * cols).fill(NaN);
   const errors = new Float64Array(rows);
-  const shown = { at, errors, high: 0, seen: 0, short: 0, reasons };
+  const shown = { at, errors, high: 0, seen: 0, short: 0, reasons, kept: { queries, keys } };
   const longest = norms ? norms.reduce((a, b) => Math.max(a, b), 0) : 1;
   for (let i = 0; i < rows; i += 1) {
     if (!queries[i]) continue;
@@ -53,6 +54,7 @@ export function filtered(
     const { rest, error } = isDivided ? remainder(codes, frame, i) : { rest: 1, error: HALF };
     if (rest < LEAST) {
       shown.short += 1;
+      queries[i] = 0;
       continue;
     }
     const factor = STEP / rest;
@@ -88,7 +90,10 @@ function remainder(codes: Uint16Array, { cols, groups, has_sinks: hasSinks }: He
   return { rest, error: (HALF * (1 + summed)) / rest };
 }
 
-/** The mean of several heads as they are shown; a cell that is hidden in one of them is hidden. */
+/**
+ * The mean of several heads as they are shown: what the mask of one hides counts as a weight of 0 there, and only what
+ * no head shows, or what is left out of one, is hidden.
+ */
 export function mean(heads: ShownValues[]): ShownValues {
   const [first] = heads;
   const isShared = heads.every(({ reasons }) => JSON.stringify(reasons) === JSON.stringify(first.reasons));
@@ -100,12 +105,15 @@ export function mean(heads: ShownValues[]): ShownValues {
     short: 0,
   };
   if (isShared) shown.reasons = first.reasons;
+  const kept = keptOf(heads);
+  if (kept) shown.kept = kept;
   for (let n = 0; n < shown.at.length; n += 1) {
+    const isHidden = heads.every(({ at }) => Number.isNaN(at[n])) || (kept && !isKept(kept, n));
     let sum = 0;
-    for (const { at } of heads) sum += at[n];
-    const value = sum / heads.length;
+    for (const { at } of heads) sum += at[n] || 0;
+    const value = isHidden ? NaN : sum / heads.length;
     shown.at[n] = value;
-    if (Number.isNaN(value)) continue;
+    if (isHidden) continue;
     shown.seen += 1;
     if (value > shown.high) shown.high = value;
   }
@@ -115,6 +123,16 @@ export function mean(heads: ShownValues[]): ShownValues {
   }
   return shown;
 }
+
+/** What none of several heads leaves out. */
+function keptOf(heads: ShownValues[]) {
+  const all = heads.flatMap(({ kept }) => kept ?? []);
+  if (!all.length) return null;
+  const [{ keys }] = all; // the same of all heads, while a row may be too small in one of them
+  return { queries: all[0].queries.map((_, i) => (all.every(({ queries }) => queries[i]) ? 1 : 0)), keys };
+}
+
+const isKept = ({ queries, keys }: Kept, n: number) => queries[Math.floor(n / keys.length)] && keys[n % keys.length];
 
 /**
  * Whether weights coloured from 0 to 1 look like an empty sheet: half of the rows that have any hold none above

@@ -173,7 +173,8 @@ export class View {
     const current = [view.layer, view.head] as HeadId;
     const without = !view.label || labelsOf(store, current).includes(view.label) ? "" : headName(current);
     const sentence = gridSentence({ measure, faded: kept.faded, label: view.label, without });
-    write(this.hint, windowsNote(store.header) + sentence, span("how", `${HINT}${isOnlyGrid ? "" : ADDS}.`));
+    const windows = windowsNote(store.header, Boolean(kept.order));
+    write(this.hint, windows + sentence, span("how", `${HINT}${isOnlyGrid ? "" : ADDS}.`));
     this.grid.update({
       layers,
       heads,

@@ -126,10 +126,23 @@ export function drawnSentence(
 /** A threshold as it is written. */
 export const limitText = (least: number) => number(least, least > 0 && least < 0.01 ? 4 : 2);
 
-/** What is missing in the heatmap, and why. */
-export function hiddenSentence({ cells, seen, short }: { cells: number; seen: number; short: number }) {
+/** What is missing in the heatmaps, and why; of several, all cells are counted. */
+export function hiddenSentence({
+  cells,
+  shown,
+}: {
+  cells: number;
+  shown: Pick<ShownValues, "seen" | "short" | "kept">[];
+}) {
   const said = [];
-  if (seen < cells) said.push(`${whole(cells - seen)} of ${whole(cells)} cells are masked or hidden (hatched).`);
+  const all = cells * shown.length;
+  const [seen, short] = [shown.map((one) => one.seen), shown.map((one) => one.short)].map(sumOf);
+  if (seen < all) {
+    const isCut = shown.some(({ kept }) => kept && (kept.queries.includes(0) || kept.keys.includes(0)));
+    const which = isCut ? "masked (hatched) or left out (plain)" : "masked (hatched)";
+    const where = shown.length > 1 ? ` of ${shown.length} heads` : "";
+    said.push(`${whole(all - seen)} of ${whole(all)} cells${where} are ${which}.`);
+  }
   if (short) {
     const rows = `${whole(short)} ${short === 1 ? "row is" : "rows are"}`;
     said.push(`${rows} hidden because less than ${LEAST} of the weight is left to divide by.`);

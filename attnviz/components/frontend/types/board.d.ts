@@ -110,6 +110,8 @@ interface Panel extends Coloured {
   made_from?: { name: string; pace: Pace };
   /** whether none of its cells is computed yet */
   is_blank?: boolean;
+  /** cells that are left out, whatever hides them */
+  blank?: CellBox[];
   /** why hidden cells are hidden, where that is known */
   reasons?: MaskReasons | null;
   /** px that its numbers are to have, if they do with fewer decimals */

@@ -140,7 +140,11 @@ interface ShownValues {
   short: number;
   /** why the head's mask hides cells, where that is known */
   reasons?: MaskReasons | null;
+  /** which rows and columns are not left out */
+  kept?: Kept;
 }
+/** a byte a row and a byte a column: 0 where it is left out */
+type Kept = { queries: Uint8Array; keys: Uint8Array };
 interface ShownHead extends ShownValues {
   head: HeadId | null;
   name: string;
