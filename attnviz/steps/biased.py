@@ -106,7 +106,7 @@ def _picture(walk: Walk) -> Picture:
     few = walk.layer.key.shape[1] <= FEW
     row = (
         panel(before, before, limit=limit, numbered=few),
-        panel("position_bias", f"+ position bias{slope and f', slope {slope}'}", limit=limit, numbered=few),
+        panel("position_bias", "+ bias" + (slope and f", slope {slope}"), limit=limit, numbered=few),
         biased_panel(walk, "= biased", limit=limit, bar=True),
     )
     return picture((row,), (1, 1, 1 if few else 2))

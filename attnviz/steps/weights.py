@@ -149,7 +149,7 @@ def _weights_picture(walk: Walk) -> Picture:
     if walk.layer.sinks is None:
         return picture(((masked, weights, row_sum),), (8, 8 if few else 16, 1.4))
     limit = (*masked_limit(walk), "sinks")
-    score, share = panel("sinks", "z", limit=limit), panel("sink", "to z", limit=1.0, scale="weights")
+    score, share = panel("sinks", "z", limit=limit), panel("sink", "→z", limit=1.0, scale="weights")
     row = replace(masked, limit=limit), score, weights, share, row_sum
     return picture((row,), (8, 1.4, 8 if few else 16, 1.4, 1.4))
 

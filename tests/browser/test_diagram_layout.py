@@ -185,6 +185,16 @@ def test_a_part_says_the_sizes_of_its_own_block(run: Run) -> None:
     assert widths == [[32, 128], [32, 48], [32, 32]]
 
 
+def test_a_block_of_which_only_the_attention_is_known_is_as_wide_as_its_name(run: Run) -> None:
+    given = model("encoder", 3)
+    for one in given["attentions"]:
+        one |= {"mark": "global", "steps": [["scores", "scores"], ["weights", "weights"]]}
+    layout = laid_out(run, given, layer=1, step="weights", width=WIDE)["layout"]
+    assert len(layout["frames"]) == 3
+    for frame in layout["frames"]:
+        assert frame["width"] >= len(frame["label"]) * 0.55 * layout["type"] + 14, frame["label"]
+
+
 def test_parts_of_one_token_one_head_and_both_kinds_of_attention_say_their_sizes(run: Run) -> None:
     given = model("both", 1, tokens=1)
     given["tokens"]["encoder"] = ["a", "b", "c"]

@@ -139,6 +139,21 @@ def test_a_thumbnail_has_the_colours_of_its_own_head_in_the_place_of_its_rank(ru
         assert (x, y) == (round(box["x"] + box["side"] / 2), box["y"] - 3)
 
 
+def test_thumbnails_of_each_layer_hatch_what_its_own_mask_hides(run: Run) -> None:
+    body = """
+      const { poolHidden } = await import("/frontend/grid/pool.ts");
+      const of = (reasons) => poolHidden({ rows: 3, cols: 3, causal: false, hidden: null, reasons }, 3, 3);
+      const hiddenIn = [of(null), of({ causal: true, window: [1, 0], padding: [0] })];
+      const overview = { data: new Uint8Array(18), height: 3, width: 3, hidden: null, hiddenIn };
+      return [hiddenIn.map((one) => one && [...one]), paint({ layers: [0, 1], heads: 1, overview, density: 1 }).images];
+    """
+    (none, codes), images = run("grid/paint.ts", PAINTED + body)
+    assert (none, codes) == (None, [3, 1, 1, 3, 0, 1, 3, 0, 0])
+    plain, masked = (np.array(pixels).reshape(-1, 4)[:, :3] for pixels, *_ in images)
+    assert len(np.unique(plain, axis=0)) == 1
+    assert len(np.unique(masked, axis=0)) == 5, "two colours of the future, two of padding, and that of 0"
+
+
 def test_layers_and_heads_are_named_where_their_names_have_room(run: Run) -> None:
     body = "return given.map((one) => { drawn.texts = []; return paint(one); })"
     layers = [*range(2, 8)]

@@ -282,7 +282,7 @@ def test_layers_with_a_window_and_heads_that_share_keys_are_marked(run: Run) -> 
     assert found["ranked"] == [
         "2 of 3 layers have a window of 4 or 8 keys; the others are global. ", "All layers have a window of 4 keys. ",
     ]  # fmt: skip
-    assert found["sentence"].startswith("layer 6 head 0; window of 4; ")
+    assert found["sentence"].startswith("layer 6 head 0; window of 4; looks everywhere in its window; ")
     assert found["heads"][:2] == ["layer 4 · head 1", "global"]
 
 

@@ -82,11 +82,13 @@ def test_a_plotly_chart_hatches_each_hidden_cell_for_its_reason(run: Run, n: int
           shape: [n, n], data, reasons };
         const labels = { query: Array(n).fill("a"), key: Array(n).fill("a") };
         const picture = { panels: [panel], grid: [[0]], widths: [1], heights: [1], labels, products: {} };
-        return m.figureOf(picture, { theme: "dark", pin: { q: null, k: null } }).layout.images[0].source;
+        const { images, annotations } = m.figureOf(picture, { theme: "dark", pin: { q: null, k: null } }).layout;
+        return [images[0].source, annotations[0].text];
       });
     """
-    sources = run("chart/figure.ts", body, [{"reasons": asdict(each), "n": n} for each in reasons])
-    for each, source in zip(reasons, sources, strict=True):
+    figures = run("chart/figure.ts", body, [{"reasons": asdict(each), "n": n} for each in reasons])
+    for each, (source, title) in zip(reasons, figures, strict=True):
         codes = each.codes(n, n)
+        assert title.endswith(f"{n} × {n}" + (legend(codes) and f" · {legend(codes)}") + "</span>")
         assert cells_in(source, n) == cells_in(hatching(DARK.hatch, codes), n) == np.maximum(codes, 1).tolist()
         assert all(colour in source for colour in map(quote, DARK.hatch["future"]))

@@ -122,11 +122,14 @@ def test_the_sum_is_played_with_its_numbers(run: Run) -> None:
         return line.stills.map((t) => line.at(t).says.map(([words]) => words).join(""));
       };
       const [scaled, bias, biased] = [[[2, -8], [0.5, 1]], [[0, -0.5], [-0.5, 0]], [[2, -8.5], [0, 1]]];
+      const small = [[[2, 0.185]], [[0, -0.12]], [[2, 0.065]]];
       return [
         said("biased", panel("scaled", scaled), panel("position_bias", bias), panel("biased", biased)),
         said("masked", panel("biased", biased), panel("masked", biased)),
+        said("biased", panel("scaled", small[0]), panel("position_bias", small[1]), panel("biased", small[2])),
       ];
     """
-    sums, masked = run("motion/timeline.ts", body)
+    sums, masked, small = run("motion/timeline.ts", body)
     assert any("(−8.00) + (−0.50) = −8.50" in said for said in sums)
     assert any("−8.50 stays" in said for said in masked)
+    assert any("0.185 + (−0.120) = 0.065" in said for said in small)

@@ -215,7 +215,7 @@ def test_what_is_said_of_a_bias() -> None:
     assert fact == "Here the slope is 0.0625 a position."
     assert "position_bias = -slope * (at[:, None] - at).abs()" in code
     assert WALK["biased"].picture(run_block(IDS, ToyConfig(positions="alibi", heads=4)).walk(0, 1)).panels[1].title == (  # type: ignore[union-attr]
-        "+ position bias, slope 0.0625"
+        "+ bias, slope 0.0625"
     )
     walk = run_block(IDS, ToyConfig(positions="buckets", causal=True)).walk(0, 0)
     notice, fact, code = said(ToyConfig(positions="buckets", causal=True))

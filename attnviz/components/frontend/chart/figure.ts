@@ -6,7 +6,7 @@ import { sumOf as sum } from "../core/arithmetic.ts";
 import { channels, HATCH, INK, SCALES, TEXT_INK } from "../core/colours.ts";
 import { CELL_NUMBERS, CHART, RULE_OPACITY } from "../core/constants.ts";
 import { fixed, number, weightText } from "../core/format.ts";
-import { reasonBoxes } from "../core/mask_reasons.ts";
+import { legend, reasonBoxes } from "../core/mask_reasons.ts";
 import { escape, marginsOf, xAxis, yAxis } from "./axes.ts";
 
 export { enlarged } from "./enlarged.ts";
@@ -159,11 +159,13 @@ function heatmapOf({ panel, rows, cols, suffix }: ChartPlace, theme: Theme): Plo
 const textsOf = (rows: ArrayLike<number>[], write: (x: number) => string) =>
   rows.map((row) => Array.from(row, (x) => (Number.isNaN(x) ? "" : write(x))));
 
-/** The name, the shape and the range of a matrix. */
+/** The name, the shape and the range of a matrix, and what its hatchings mean. */
 function titleOf({ panel, rows, cols, x, y }: ChartPlace, theme: Theme) {
   const span = panel.seen && panel.cols ? ` · ${panel.seen.map((end) => fixed(end)).join(" … ")}` : "";
+  const reasons = panel.gaps ? legend(panel.reasons) : "";
+  const said = `${rows} × ${cols}${span}${reasons && ` · ${reasons}`}`;
   return {
-    text: `<b>${escape(panel.title)}</b><br><span style='font-size:11px'>${rows} × ${cols}${span}</span>`,
+    text: `<b>${escape(panel.title)}</b><br><span style='font-size:11px'>${said}</span>`,
     font: { size: 14, color: panel.role ? TEXT_INK[theme][panel.role] : null },
     xref: "paper",
     yref: "paper",

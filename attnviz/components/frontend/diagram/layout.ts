@@ -4,6 +4,7 @@
 /** Lengths in px for type of the size 1 */
 const GAPS = [15, 12, 10]; // between parts: the widest that fits
 const PAD = 6; // in a box, beside its text
+const NAMED = 8; // in a block's frame, beside its name
 const ADD = 26; // the circle of a sum
 const CLOSED = 26; // a block, at least
 const BETWEEN = 13; // blocks
@@ -210,13 +211,16 @@ class Layout {
       this.order += 1;
     }
     if (!isBlock) return x;
+    const label = `Block ${number}${reach}`;
+    const short = left + this.widthOf(label) + 2 * NAMED - x - this.gap / 2; // of room for the block's name
+    if (short > 0) x = this.flow(x, Math.ceil(short), middle, parts[parts.length - 1].widths[1]);
     x += this.gap / 2;
     this.frames.push({
       x: left,
       y: top,
       width: x - left,
       height,
-      label: `Block ${number}${reach}`,
+      label,
       room: Math.min(room, x - left),
     });
     return x;

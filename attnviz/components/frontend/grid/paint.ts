@@ -127,7 +127,7 @@ export function paintGrid(
   if (!context) return;
   context.setTransform(density, 0, 0, density, 0, 0);
   context.clearRect(0, 0, layout.width, layout.height);
-  const thumb = overview && thumbPainter(overview, Math.round(layout.side * density), theme, density);
+  const thumb = overview && thumbPainter(overview, Math.round(layout.side * density), { heads, theme, density });
   for (let place = 0; place < layout.count; place += 1) {
     const n = order ? order[place] : place;
     const { x, y, side } = boxAt(layout, place);
@@ -258,7 +258,11 @@ function paintAxes(
  * go by the square root of a weight: in a long text most weights are small, and a picture to choose by must not be
  * empty.
  */
-function thumbPainter({ data, height, width, hidden }: Overview, size: number, theme: Theme, density: number) {
+function thumbPainter(
+  { data, height, width, hidden: ofAll, hiddenIn }: Overview,
+  size: number,
+  { heads, theme, density }: { heads: number; theme: Theme; density: number },
+) {
   const image = new ImageData(size, size);
   const pixels = new Uint32Array(image.data.buffer);
   const [down, across] = [height, width].map((cells) => spans(cells, size));
@@ -268,15 +272,20 @@ function thumbPainter({ data, height, width, hidden }: Overview, size: number, t
     (_, byte) => shades[Math.round(Math.sqrt(byte / 255) * (shades.length - 1))],
   );
   const pale = Uint32Array.from(table, (pixel) => mixed(pixel, table[0]));
-  const [ground, line] = HATCH[theme].future.map(pixel);
+  const hatches = Object.entries(HATCH[theme]).map(([reason, colours]) => ({ reason, colours: colours.map(pixel) }));
   const stripe = STRIPE * density;
   return (n: number, faded: boolean) => {
     const colours = faded ? pale : table;
     const first = n * height * width;
+    const hidden = hiddenIn ? hiddenIn[Math.floor(n / heads)] : ofAll;
+    const isLine = (x: number, y: number, reason: string) =>
+      (reason !== "window" && (x + y) % stripe < density) ||
+      (reason !== "future" && (x - y + size * stripe) % stripe < density);
     for (let y = 0; y < size; y += 1) {
       for (let x = 0; x < size; x += 1) {
         const most = largest({ data, first, width, hidden }, down[y], across[x]);
-        pixels[y * size + x] = most < 0 ? ((x + y) % stripe < density ? line : ground) : colours[most];
+        const hatch = hatches[-1 - most];
+        pixels[y * size + x] = hatch ? hatch.colours[isLine(x, y, hatch.reason) ? 1 : 0] : colours[most];
       }
     }
     return image;
@@ -297,7 +306,7 @@ function spans(cells: number, size: number): Span[] {
   ]);
 }
 
-/** The largest byte of some cells; −1 where all of them are hidden. */
+/** The largest byte of some cells; where all of them are hidden, minus the last one's number in poolHidden. */
 function largest(
   { data, first, width, hidden }: { data: Numbers; first: number; width: number; hidden: Uint8Array | null },
   [top, bottom]: Span,
@@ -306,7 +315,8 @@ function largest(
   let most = -1;
   for (let i = top; i < bottom; i += 1) {
     for (let at = i * width + left; at < i * width + right; at += 1) {
-      if (!hidden?.[at] && data[first + at] > most) most = data[first + at];
+      if (!hidden?.[at]) most = Math.max(most, data[first + at]);
+      else if (most < 0) most = -hidden[at];
     }
   }
   return most;

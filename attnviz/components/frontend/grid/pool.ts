@@ -1,6 +1,9 @@
 // Reduces matrices to thumbnails by the maximum of each block; an average would hide single peaks.
 
-import { THUMBNAIL } from "../core/constants.ts";
+import { MASK_REASONS, THUMBNAIL } from "../core/constants.ts";
+import { reasonOf } from "../core/mask_reasons.ts";
+
+const REASONS = Object.keys(MASK_REASONS);
 
 /** Where each of `size` blocks of a side of `length` cells begins, and at last its end. */
 export function blocks(length: number, size: number) {
@@ -28,21 +31,28 @@ export function poolWeights(codes: Uint16Array, heads: number, rows: number, col
   return { data, height, width };
 }
 
-/** One byte a block: 1 where every cell of it is hidden. Null where nothing is hidden. */
+/**
+ * One byte a block, where every cell of it is hidden: 1 and the place of the reason among MASK_REASONS, 1 where that is
+ * not known; else 0. Null where nothing is hidden.
+ */
 export function poolHidden(
-  { rows, cols, causal, hidden }: CellCount & { causal: boolean; hidden: Numbers | null },
+  { rows, cols, causal, hidden, reasons }: Pick<HeadFrame, "rows" | "cols" | "causal" | "hidden" | "reasons">,
   height: number,
   width: number,
 ) {
-  if (!causal && !hidden) return null;
+  if (!causal && !hidden && !reasons) return null;
   const [down, across] = [blocks(rows, height), blocks(cols, width)];
   const pooled = new Uint8Array(height * width);
-  const isHidden = (i: number, j: number) => (causal && j > i) || hidden?.[i * cols + j] === 1;
+  const why = (i: number, j: number) => {
+    const reason = reasons && reasonOf(reasons, i, j);
+    if (reason) return 1 + REASONS.indexOf(reason);
+    return (causal && j > i) || hidden?.[i * cols + j] === 1 ? 1 : 0;
+  };
   for (let y = 0; y < height; y += 1) {
     for (let x = 0; x < width; x += 1) {
       let all = 1;
       for (let i = down[y]; all && i < down[y + 1]; i += 1) {
-        for (let j = across[x]; all && j < across[x + 1]; j += 1) if (!isHidden(i, j)) all = 0;
+        for (let j = across[x]; all && j < across[x + 1]; j += 1) all = why(i, j);
       }
       pooled[y * width + x] = all;
     }

@@ -8,7 +8,16 @@ import { result, span, template } from "../core/template.ts";
 import { normMeasure } from "./norm_measures.ts";
 import { certainDigits, filtered } from "./values.ts";
 import { swatch, tokenOf, tokenParts, valueLine } from "./tooltip.ts";
-import { drawnSentence, headName, hiddenSentence, labelRule, labelText, meanNote, rolloutNote } from "./words.ts";
+import {
+  drawnSentence,
+  headName,
+  hiddenSentence,
+  labelRule,
+  labelText,
+  localLabel,
+  meanNote,
+  rolloutNote,
+} from "./words.ts";
 import { fixed, weightText } from "../core/format.ts";
 import { markedSpan } from "../marks/text.ts";
 import type { Child } from "../core/template.ts";
@@ -41,7 +50,13 @@ const ofHead = <T>({ layers }: ExplorerHeader, all: T[][] | undefined, [layer, h
 
 /** What is said of a head beside its measures: what the page says, or its labels. */
 function saidOf(store: Store, head: HeadId) {
-  return ofHead(store.header, store.header.said, head) ?? labelsOf(store, head).map(labelText);
+  return ofHead(store.header, store.header.said, head) ?? shownLabels(store, head).map(labelText);
+}
+
+/** A head's labels as they are said of it: one of a layer with a window looks no farther. */
+export function shownLabels(store: Store, head: HeadId) {
+  const isLocal = !["", GLOBAL].includes(markOf(store.header, head[0]));
+  return isLocal ? labelsOf(store, head).map(localLabel) : labelsOf(store, head);
 }
 
 /** A label with its rule. */

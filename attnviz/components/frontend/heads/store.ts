@@ -83,8 +83,22 @@ export class Store {
     const pooled = overview
       ? { data: overview.data, height, width }
       : poolWeights(codes, layers.length * count, rows, cols);
-    return { ...pooled, hidden: poolHidden(this.frame, pooled.height, pooled.width) };
+    const hiddenBy = (reasons?: MaskReasons | null) =>
+      poolHidden({ ...this.frame, reasons }, pooled.height, pooled.width);
+    const { mask_reasons: ofLayers } = this.header;
+    return { ...pooled, hidden: hiddenBy(), ...(ofLayers && { hiddenIn: once(ofLayers, hiddenBy) }) };
   }
+}
+
+/** What is made of each thing; of those that are alike, only once. */
+function once<T, U>(things: T[], make: (thing: T) => U) {
+  const made = new Map<string, U>();
+  return things.map((thing) => {
+    const name = JSON.stringify(thing);
+    const one = made.get(name) ?? make(thing);
+    made.set(name, one);
+    return one;
+  });
 }
 
 /** A copy of an array of a payload, which would keep the whole payload. */

@@ -16,6 +16,7 @@ import {
   gridMarks,
   headSentence,
   labelsOf,
+  shownLabels,
   measureList,
   namedToken,
   tokenReading,
@@ -217,7 +218,7 @@ export class View {
     const chips = view.chosen.map((head) => ({
       head,
       colour: shown.colours.get(head.join()) ?? "",
-      labels: labelsOf(store, head),
+      labels: shownLabels(store, head),
       note: store.has(head) ? "" : lost(head) ? "has not come" : "on its way …",
     }));
     this.legend.update(chips, view.mean && chips.length > 1 ? `mean of ${chips.length} heads` : "");

@@ -2,7 +2,20 @@
 
 import { number } from "../core/format.ts";
 import { blankCells, cell, firstOf, rowOf } from "./order.ts";
-import { at, columnName, eased, factor, isByRows, paceOf, panelOf, rowMs, rowName, shown, within } from "./words.ts";
+import {
+  at,
+  columnName,
+  decimalsOf,
+  eased,
+  factor,
+  isByRows,
+  paceOf,
+  panelOf,
+  rowMs,
+  rowName,
+  shown,
+  within,
+} from "./words.ts";
 
 const FIRST = 1500; // ms
 const NEXT = { slow: 520, few: 16, rest: 2500 };
@@ -62,10 +75,12 @@ function capping(source: Panel, result: Panel, cap: number): ByCell["say"] {
 }
 
 function adding(source: Panel, bias: Panel, result: Panel): ByCell["say"] {
-  return (i, j) => [
-    [`${factor(at(source, i, j))} + ${factor(at(bias, i, j))} = `],
-    [shown(at(result, i, j)), "attention"],
-  ];
+  return (i, j) => {
+    const terms = [source, bias, result].map((panel) => at(panel, i, j));
+    const digits = Math.max(...terms.map((x) => decimalsOf([x]))); // the same of all, so that they add up
+    const [one, other, sum] = terms;
+    return [[`${factor(one, digits)} + ${factor(other, digits)} = `], [shown(sum, digits), "attention"]];
+  };
 }
 
 function masking(source: Panel, result: Panel, hidden: number): ByCell["say"] {

@@ -74,8 +74,8 @@ const turned: Say =
     const turn = turnOf(made, source.shape[0], i, j);
     if (!turn) return [[`${shown(own)} stays: this dimension is not turned`]];
     const { a, b, cos, sin, isFirst } = turn;
-    const [x, y] = [at(source, i, a), at(source, i, b)].map(factor);
-    const [first, second] = (isFirst ? [cos, sin] : [sin, cos]).map(factor);
+    const [x, y] = [at(source, i, a), at(source, i, b)].map((one) => factor(one));
+    const [first, second] = (isFirst ? [cos, sin] : [sin, cos]).map((one) => factor(one));
     const [left, right] = isFirst ? ["cos θ", "sin θ"] : ["sin θ", "cos θ"];
     const sign = isFirst ? "−" : "+";
     return [

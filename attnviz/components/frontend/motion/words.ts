@@ -52,10 +52,13 @@ function placeName(labels: Labels, kind: string, i: number, side: "row" | "colum
 }
 
 /** A number as it is said: enough decimals to tell it from 0. */
-export const shown = (x: number) => fixed(x, decimalsOf([x]));
+export const shown = (x: number, digits = decimalsOf([x])) => fixed(x, digits);
 
 /** The same inside of a sum or product. */
-export const factor = (x: number) => (shown(x).startsWith("−") ? `(${shown(x)})` : shown(x));
+export function factor(x: number, digits?: number) {
+  const text = shown(x, digits);
+  return text.startsWith("−") ? `(${text})` : text;
+}
 
 /** How many decimals tell the largest of some numbers from 0. */
 export function decimalsOf(numbers: number[]) {

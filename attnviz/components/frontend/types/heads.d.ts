@@ -171,5 +171,7 @@ interface ShownScene {
 interface Overview extends Size {
   data: Numbers;
   hidden: Uint8Array | null;
+  /** by layer, where layers hide cells of their own */
+  hiddenIn?: (Uint8Array | null)[];
 }
 type HowToChoose = "only" | "add" | "toggle";
