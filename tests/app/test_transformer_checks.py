@@ -353,7 +353,7 @@ def test_the_lens_of_a_model_whose_parts_between_are_not_known_says_so(tmp_path:
 @pytest.mark.parametrize("name", ["bloom", "mpnet"])
 def test_a_position_bias_is_said_beside_positions_that_are_added(name: str, tmp_path: Path) -> None:
     if name == "mpnet":
-        sizes = {"hidden_size": 48, "num_attention_heads": 6, "intermediate_size": 48}
+        sizes: dict[str, Any] = {"hidden_size": 48, "num_attention_heads": 6, "intermediate_size": 48}
         MPNetModel(MPNetConfig(vocab_size=64, num_hidden_layers=2, **sizes)).save_pretrained(tmp_path)
         architectures.tokenizer().save_pretrained(tmp_path)
     folder = str(tmp_path) if name == "mpnet" else saved_bloom(tmp_path)
