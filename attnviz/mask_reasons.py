@@ -76,6 +76,11 @@ class MaskReasons:
             self.causal and "future" in counts, self.window if "window" in counts else None, self.padding
         )
 
+    def hides(self, hidden: Tensor) -> bool:
+        """Return whether these parts together hide exactly these cells, (..., Tq, Tk) bool."""
+        rows, columns = hidden.shape[-2:]
+        return bool((hidden.numpy() == (self.codes(rows, columns) > 0)).all())
+
     def codes(self, rows: int, columns: int) -> npt.NDArray[np.uint8]:
         """Return 1 plus the place in `REASONS` of each hidden cell, and 0 of the others, (rows, columns)."""
         distance = _distances(rows, columns)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
@@ -179,6 +179,8 @@ def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], lis
             view[name] = KEYS[name].read(raw)
         except BadValueError as error:
             raise UsageError(f"--{name.replace('_', '-')} {raw} {error}") from error
+    if arguments.kv_heads is not None:
+        _check_shared(view)
     texts = _texts(arguments) or ([view["text"]] if arguments.link else [])
     if not texts:
         raise UsageError("a text is needed: in quotes, as --texts FILE, or as --link")
@@ -190,6 +192,19 @@ def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], lis
     layers = _indices(arguments.layer, view[name], "layer") if is_requested else []
     heads = _indices(arguments.head, view["head"], "head")
     return [{**view, "text": text} for text in texts], layers, heads
+
+
+def _check_shared(view: Mapping[str, Any]) -> None:
+    """Check that the toy's heads can share as many heads of keys and values as asked.
+
+    Raises:
+        UsageError: they can't.
+    """
+    heads, shared = view["heads"], view["kv_heads"]
+    if view["qkv"] != "linear":
+        raise UsageError(f"--kv-heads needs --qkv linear: with {view['qkv']}, no keys are shared")
+    if heads % shared:
+        raise UsageError(f"{heads} heads can't share {shared} heads of keys and values: --kv-heads divides --heads")
 
 
 def _texts(arguments: argparse.Namespace) -> list[str]:

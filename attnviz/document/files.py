@@ -21,6 +21,7 @@ from attnviz.annotated_text import AnnotatedText, Mark, Target, marks_of
 from attnviz.document.value import (
     CODES,
     MAX_BYTES,
+    MAX_TOKENS,
     VERSION,
     Axis,
     Document,
@@ -196,9 +197,32 @@ def _header(header: dict[str, Any]) -> Header:
     if values.get("buckets") is not None:
         arguments["buckets"] = _buckets(values["buckets"])
     if values.get("mask_reasons") is not None:
-        parts = {name: _frozen(part) for name, part in values["mask_reasons"].items()}
-        arguments["mask_reasons"] = MaskReasons(**parts)
+        arguments["mask_reasons"] = _mask_reasons(values["mask_reasons"])
+    for name in ("guesses_at", "guesses_note"):
+        if not isinstance(values.get(name, ""), str):
+            raise TypeError(f"{name} is no text")
+    if not _is_count(values.get("shared_by", 1), least=1):
+        raise TypeError("shared_by is no number of heads")
     return Header(**arguments)
+
+
+def _is_count(value: Any, *, least: int = 0) -> bool:
+    return type(value) is int and least <= value <= MAX_TOKENS
+
+
+def _mask_reasons(value: Mapping[str, Any]) -> MaskReasons:
+    """Return the reasons of a header.
+
+    Raises:
+        TypeError: causal is neither true nor false, the window is not two numbers of keys, or padding has other things.
+    """
+    reasons = MaskReasons(**{name: _frozen(part) for name, part in value.items()})
+    window, padding = reasons.window, reasons.padding
+    is_window = window is None or (isinstance(window, tuple) and len(window) == 2 and all(map(_is_count, window)))
+    is_padding = isinstance(padding, tuple) and all(map(_is_count, padding))
+    if type(reasons.causal) is not bool or not is_window or not is_padding:
+        raise TypeError("mask_reasons are a bool, two numbers of keys and a list of keys")
+    return reasons
 
 
 def _buckets(value: Mapping[str, Any]) -> Buckets:

@@ -113,7 +113,7 @@ KEYS: dict[str, Key] = {
         "sinusoidal",
         one_of("none", "sinusoidal", "lab", "random", "rotary", "alibi", "buckets"),
         "the toy's positions; `lab` (no shared frequency) is in Transformer's menu only; `rotary` turns queries and "
-        "keys; `alibi` and `buckets` add a position bias",
+        "keys; `alibi` and `buckets` add a position bias; these three are not offered on From averages to attention",
     ),
     "qkv": Key(
         "linear",

@@ -227,6 +227,8 @@ def _finite(layer: LayerTrace) -> str:
     start = f"{name} before the scaling, so it holds {name} × scale = {power_of_ten(value)} here"
     if cap is not None:
         start = f"{name} before the scaling, and the soft cap makes {number(value)} of it"
+    if layer.position_bias is not None:
+        start += ", which replaces the biased score"
     if value > 0:
         return f"{start}: a negative scale makes hidden cells the largest."
     if value < _FAR_BELOW:

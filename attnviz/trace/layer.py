@@ -160,9 +160,10 @@ class LayerTrace(ShortRepr):
         mask = self.mask
         if mask.cells is None or mask.kind == "causal":
             return None if mask.cells is None else MaskReasons(causal=True)
-        reasons = self.stated_reasons
-        if reasons is None:
-            reasons = MaskReasons.of(mask.hidden((*mask.cells.shape[:-2], self.query.shape[1], self.key.shape[1])))
+        hidden = mask.hidden((*mask.cells.shape[:-2], self.query.shape[1], self.key.shape[1]))
+        stated = self.stated_reasons
+        is_of_mask = stated is not None and stated.hides(hidden)  # not if another mask replaces the model's
+        reasons = stated if is_of_mask else MaskReasons.of(hidden)
         return None if reasons == MaskReasons() else reasons
 
     def projected(self, name: Operand, heads: Sequence[int] | None = None) -> Tensor:

@@ -195,7 +195,7 @@ def _fit_kv_heads() -> None:
     """Replace a number of heads of keys that does not divide that of all heads, with a note."""
     state.sync_widget("kv_heads")
     heads, chosen = state.get("heads"), state.get("kv_heads")
-    if chosen is None or heads % chosen == 0:
+    if state.get("qkv") != "linear" or chosen is None or heads % chosen == 0:
         return
     fitting = fitting_heads(chosen, heads)
     state.note(f"{heads} heads can't share {chosen} heads of keys evenly, so there are {fitting}.")

@@ -274,3 +274,20 @@ def test_a_button_whose_label_changes_is_the_same_button_open_or_closed() -> Non
     assert "head 8" in button().label
     assert not button().open
     assert "head" not in [box.key for box in at.selectbox]
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ({"quantity": "biased"}, "Scaled"),
+        ({"quantity": "capped"}, "Scaled"),
+        ({"quantity": "biased", "cap": "2"}, "Capped"),
+        ({"quantity": "biased", "positions": "alibi"}, ""),
+    ],
+)
+def test_a_quantity_that_neither_side_has_is_replaced_with_a_note(query: dict[str, str], shown: str) -> None:
+    at = open_link(source="toy", b_head="1", **query)
+    missing = query["quantity"].capitalize()
+    expected = f"Neither A nor B has the step “{missing}”: the nearest before it, “{shown}”, is shown."
+    assert messages(at) == (expected if shown else "")
+    assert at.query_params["quantity"] == (shown.lower() or "biased")

@@ -97,6 +97,11 @@ def test_a_number_of_heads_of_keys_that_does_not_fit_is_replaced_with_a_note() -
 
 
 @pytest.mark.parametrize("qkv", ["identity", "positions"])
+def test_nothing_is_said_of_heads_of_keys_where_none_are_shared(qkv: str) -> None:
+    assert messages(open_page("", step="qkv", text=TEXT, qkv=qkv, heads="2", kv_heads="4")) == ""
+
+
+@pytest.mark.parametrize("qkv", ["identity", "positions"])
 def test_only_linear_weights_have_fields_for_their_standard_deviations(qkv: str) -> None:
     at = open_page("", SETTINGS_OPEN, step="qkv", **LINK)
     assert {one.key for one in at.number_input} >= {"std_q", "std_k", "std_v"}

@@ -350,17 +350,24 @@ def test_the_lens_of_a_model_whose_parts_between_are_not_known_says_so(tmp_path:
     assert messages(at) == NOT_KNOWN
 
 
+@pytest.mark.parametrize("architecture", ["encoder", "decoder"])
+def test_that_the_opposite_order_keeps_all_distances_is_said_of_alibi(architecture: str) -> None:
+    shown = said(opened("positions", positions="alibi", architecture=architecture))
+    assert ("all distances are the same" in shown) == (architecture == "encoder")
+    assert "all distances" not in said(opened("positions", positions="buckets", architecture=architecture))
+
+
 @pytest.mark.parametrize("name", ["bloom", "mpnet"])
 def test_a_position_bias_is_said_beside_positions_that_are_added(name: str, tmp_path: Path) -> None:
     if name == "mpnet":
-        sizes = {"hidden_size": 48, "num_attention_heads": 6, "intermediate_size": 48}
+        sizes: dict[str, Any] = {"hidden_size": 48, "num_attention_heads": 6, "intermediate_size": 48}
         MPNetModel(MPNetConfig(vocab_size=64, num_hidden_layers=2, **sizes)).save_pretrained(tmp_path)
         architectures.tokenizer().save_pretrained(tmp_path)
     folder = str(tmp_path) if name == "mpnet" else saved_bloom(tmp_path)
     message = messages(opened("positions", source="pretrained", model=folder, text="the cat"))
-    assert "adds a position bias to its scores" in message
+    assert "each self-attention adds a position bias" in message
     assert ("Nothing is added to the embeddings" in message) == (name == "bloom")
-    assert ("added to the embeddings too" in message) == (name == "mpnet")
+    assert ("Positions are added to the embeddings" in message) == (name == "mpnet")
 
 
 def test_the_overview_of_a_head_whose_steps_are_not_known_has_no_links_to_them(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from attnviz.sources import PRETRAINED, SOURCES, TOY, Source
 from attnviz.sources.compared import B_KEYS, Choice, choice, default_of_b, of_b, overridden, run
 from attnviz.sources.models import PRETRAINED_NAMES, TRAINED
 from attnviz.sources.shown import of_model, shown
+from attnviz.steps import WALK
 from attnviz.tokens import NoTokensError
 from attnviz.trained.shipped import opening, title
 from attnviz.ui import controls, state, trained_models
@@ -227,16 +228,23 @@ def _texts() -> None:
 
 
 def _quantities() -> list[str]:
-    """Return the quantities to choose from: one that only some models have, if A or B is known to have it."""
-    of_models = {state.get("quantity"), *_of_some(A), *_of_some(B)}
+    """Return the quantities that A or B may have. If neither has the chosen one, replace it, with a note."""
+    known = _of_some(A), _of_some(B)
+    asked, of_models = state.get("quantity"), {name for names in known for name in names or ()}
+    if asked in OF_SOME and asked not in of_models and None not in known:
+        nearest = "capped" if asked == "biased" and "capped" in of_models else "scaled"
+        missing, shown = (WALK[name].title for name in (asked, nearest))
+        state.note(f"Neither A nor B has the step “{missing}”: the nearest before it, “{shown}”, is shown.")
+        state.put("quantity", nearest)
+    of_models.add(state.get("quantity"))
     return [name for name in KEYS["quantity"].titles if name not in OF_SOME or name in of_models]
 
 
-def _of_some(pane: Pane) -> tuple[str, ...]:
-    """Return those of `OF_SOME` that a pane's model has, if it is open."""
+def _of_some(pane: Pane) -> tuple[str, ...] | None:
+    """Return those of `OF_SOME` that a pane's model has; None if it is not open."""
     names = SOURCES[pane.get("source")].names
     if names is not None and RESOURCES.is_slow(names.own(pane.get("model"))):
-        return ()
+        return None
     steps_in = open_model(SOURCES[pane.get("source")], pane.get).description.steps_in
     return tuple(name for name in OF_SOME if any(steps_in.get(name, {}).values()))
 

@@ -53,10 +53,7 @@ ROTARY = "Nothing is added to the embeddings: each attention turns its queries a
 """What is said of a model whose positions are rotary"""
 BIASED = "Nothing is added to the embeddings: each self-attention adds a position bias to its scores, by the distance."
 """What is said of a model whose positions are in its scores"""
-BIASED_TOO = (
-    "Positions are added to the embeddings too, but are not known apart. Each self-attention adds a position bias "
-    "to its scores, by the distance."
-)
+BIASED_TOO = "Positions are added to the embeddings, but not known apart; each self-attention adds a position bias too."
 """What is said of a model that has both, such as MPNet"""
 CAUSAL = "The causal mask hides the change from them."
 NOT_CAUSAL = "Every token looks at all others, so rows before the change depend on it too."
@@ -293,16 +290,19 @@ def _show_order(here: ShownPart) -> None:
     x, position = trace.embedding_parts["token"], trace.embedding_parts.get("position")
     order = list(range(len(x)))[::-1]
     with torch.inference_mode():
-        nothing = torch.zeros_like(x)
-        without = order_matters(plain_encoder, x, nothing, order)
+        without = order_matters(plain_encoder, x, torch.zeros_like(x), order)
         series = {"without positions": without.tolist()}
         if config.positions != "none":
-            added = nothing if position is None else position
+            added = torch.zeros_like(x) if position is None else position
             series["with positions"] = order_matters(encoder, x, added, order).tolist()
-    causal = " The causal mask alone makes the order matter." if encoder.causal else ""
+    alone = " The causal mask alone makes the order matter." if encoder.causal else ""
+    if config.positions == "alibi" and not encoder.causal:
+        alone = (
+            " ALiBi changes nothing either: in the opposite order, all distances are the same. Another order matters."
+        )
     st.markdown(
         f"**The words in the opposite order.** How far does the output of each word move? Without positions by at most "
-        f"{nonzero(without.max().item(), 3)}.{causal}"
+        f"{nonzero(without.max().item(), 3)}.{alone}"
     )
     labels = numbered(trace.tokens.labels)
     plot(lines(series, labels, palette(), title="largest change", across="token"), "check_order")

@@ -173,6 +173,22 @@ def test_a_folder_that_can_not_be_written(tmp_path: Path, capsys: pytest.Capture
     assert "file can't be written" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("--heads", "4", "--kv-heads", "3"), "4 heads can't share 3 heads of keys and values"),
+        (("--heads", "4", "--kv-heads", "8"), "4 heads can't share 8 heads of keys and values"),
+        (("--heads", "4", "--kv-heads", "2", "--qkv", "positions"), "--kv-heads needs --qkv linear"),
+    ],
+)
+def test_heads_of_keys_that_cannot_be_shared_are_refused(
+    asked: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert export(tmp_path, "a b", "--source", "toy", *asked, "--format", "npz") == 2
+    assert said in capsys.readouterr().err
+    assert export(tmp_path, "a b", "--source", "toy", "--heads", "4", "--kv-heads", "2", "--format", "npz") == 0
+
+
 def test_as_a_command(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "attnviz", "export", "<b>", "--source", "toy", "--format", "npz", "--out", "."]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False)

@@ -225,3 +225,14 @@ def test_what_is_said_of_a_bias() -> None:
     assert fact == f"Here it adds most to row {q}, column {k}: {float(bias[q, k]):.2f}, of bucket {q - k}."
     assert "(T5)" in notice and "table: a number for each of 32 buckets" in code
     assert said(ToyConfig(positions="alibi"), IDS[:1])[1] == ""
+
+
+def test_a_number_before_the_scaling_replaces_the_biased_score() -> None:
+    config = ToyConfig(positions="alibi", mask_value="-1e10_before", causal=True, cap=1.5)
+    for each in (config, replace(config, cap=None)):
+        walk = run_block(IDS, each).walk(0, 0)
+        assert ", which replaces the biased score" in str(WALK["masked"].notice(walk))
+        hidden = walk.steps.masked[walk.layer.hidden(0)]
+        assert torch.equal(hidden, torch.full_like(hidden, walk.layer.mask.hidden_value(walk.layer.scale, each.cap)))
+    without = replace(config, positions="none")
+    assert "replaces" not in str(WALK["masked"].notice(run_block(IDS, without).walk(0, 0)))

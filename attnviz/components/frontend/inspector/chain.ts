@@ -121,8 +121,12 @@ function masked(header: AttentionHeader, q: number, k: number, { score, biased: 
     const why = `hidden: ${whyHidden(header, q, k)}`;
     if (value !== null && fills === "scores") {
       const product = span("nowrap", `${exact(value)} × ${number(scale)}`);
-      const then = cap ? " and the soft cap" : "";
-      return [how(`${number(score)} → `, product, " "), equals(y), span("why", `${why}, before the scaling${then}`)];
+      const then = `${cap ? " and the soft cap" : ""}${header.biased ? "; no bias is added" : ""}`;
+      return [
+        how(`${number(header.biased ? x : score)} → `, product, " "),
+        equals(y),
+        span("why", `${why}, before the scaling${then}`),
+      ];
     }
     return [how(number(x), " → "), result(y, value === null ? number(y) : exact(y)), span("why", why)];
   }
