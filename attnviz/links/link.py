@@ -112,8 +112,8 @@ KEYS: dict[str, Key] = {
     "positions": Key(
         "sinusoidal",
         one_of("none", "sinusoidal", "lab", "random", "rotary", "alibi", "buckets"),
-        "the toy's positions; `lab` (no shared frequency) is in Transformer's menu only; `rotary` turns queries and "
-        "keys; `alibi` and `buckets` add a position bias; these three are not offered on From averages to attention",
+        "the toy's; `lab` (no shared frequency): only in Transformer's menu; `rotary` turns queries and keys, `alibi` "
+        "and `buckets` add to scores (not on A)",
     ),
     "qkv": Key(
         "linear",
