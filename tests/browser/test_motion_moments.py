@@ -346,7 +346,7 @@ def test_large_matrices_are_filled_by_rows_and_no_step_takes_long(run: Run) -> N
       return {
         byRows: [[39, 39], [40, 2], [2, 40], [39, 40]].map(m.isByRows), rows: [1, 2, 11, 15].map(m.rowMs),
         eight: pace(8), nine: pace(9), forty: pace(40).reduce((sum, ms) => sum + ms, 0),
-        shown: [0.1, 0.0999, 0.01, 0.00999, 0, -0.25].map(m.shown), factor: [m.factor(-0.25), m.factor(0.25)],
+        shown: [0.1, 0.0999, 0.01, 0.00999, 0, -0.25].map((x) => m.shown(x)), factor: [m.factor(-0.25), m.factor(0.25)],
       };
     """
     assert run("motion/words.ts", body) == {
