@@ -246,21 +246,12 @@ def attend(
     if position_bias is not None:
         _check_broadcast("position bias", position_bias, scaled)
         masked = masked + position_bias
-    if cells is not None and filling is not None and not filling.is_infinite:
-        if filling.fills == "scores" and position_bias is not None:
-            masked = apply_mask(masked, cells, filling.hidden_value(scale, cap))
-        elif filling.fills == "scores":
-            masked = apply_mask(query @ key.transpose(-2, -1), cells, filling.value) * scale
-            masked = masked if cap is None else soft_cap(masked, cap)
-        else:
-            masked = apply_mask(masked, cells, filling.value)
-        weights, sink = _softmax(masked, sinks)
-    elif cells is not None:
-        masked = apply_mask(masked, cells)
-        weights, sink = _softmax(masked, sinks)
+    fills_number = filling is not None and not filling.is_infinite
+    if cells is not None:
+        masked = apply_mask(masked, cells, filling.hidden_value(scale, cap) if filling is not None else -math.inf)
+    weights, sink = _softmax(masked, sinks)
+    if cells is not None and not fills_number:
         weights = _zero_hidden_rows(weights, cells)
-    else:
-        weights, sink = _softmax(masked, sinks)
     outputs = weights @ value
     return AttentionSteps(
         query, key, value, scale, cells, scaled, masked, weights, outputs, cap, sinks, sink, position_bias

@@ -174,6 +174,11 @@ def show_heads(here: ShownHead) -> None:
     view, known = heads_state.view(), acknowledged("explorer")
     payload = explorer_payload(trace, kind, survey, files, view, acknowledged=known)
     explorer(*payload, key="explorer", on_view=heads_state.take)
+    _show_more(trace, kind, survey)
+
+
+def _show_more(trace: Trace, kind: Kind, survey: Survey) -> None:
+    """Show what is chosen below the picture, if anything is."""
     more = state.choice("more", st.segmented_control, "More", label_visibility="collapsed")
     if more == "table":
         from attnviz.ui.heads.table import show_table  # pandas takes a third of a second to import
