@@ -170,7 +170,9 @@ def tokens(text: str = "the cat saw a dog and a cat") -> Any:
     "config",
     [TransformerConfig(positions="alibi"), TransformerConfig("decoder", positions="buckets", width=45, heads=5),
      TransformerConfig("both", positions="buckets", norm="pre", bias=False),
-     TransformerConfig("both", positions="alibi", decoder_depth=1)],
+     TransformerConfig("both", positions="alibi", decoder_depth=1), TransformerConfig(positions="rotary"),
+     TransformerConfig("decoder", positions="rotary", width=45, heads=5),
+     TransformerConfig("both", positions="rotary", norm="pre", bias=False)],
 )  # fmt: skip
 def test_the_transformers_script_computes_the_same(config: TransformerConfig) -> None:
     trace = trace_transformer(tokens(), tokens("a dog the") if config.architecture == "both" else None, config)
@@ -188,7 +190,11 @@ def test_the_transformers_script_computes_the_same(config: TransformerConfig) ->
         walk = trace.walk_at(number, 1)
         shown = collect(walk, [1])
         assert namespace["COMPUTED"][place.name].keys() == shown.keys() & names
-        assert ("biased" in steps_of(walk)) == ("position_bias" in shown) == (place.kind != "cross")
+        assert (
+            ("biased" in steps_of(walk))
+            == ("position_bias" in shown)
+            == (place.layer in config.biased.get(place.kind, ()))
+        )
 
 
 @pytest.mark.parametrize("kind", KINDS)

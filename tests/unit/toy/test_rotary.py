@@ -18,11 +18,10 @@ from attnviz.document import document_of_layer
 from attnviz.export.code.cells import cells, rotated_cells, script
 from attnviz.export.code.toy import toy_inputs
 from attnviz.export.code.transformer import transformer_cells
-from attnviz.export.numbers import collect
 from attnviz.measures.changes import order_matters
 from attnviz.measures.mistakes.computed import attended
 from attnviz.measures.recomputed import rows_from_past
-from attnviz.steps import PARTS, names_at, steps_of
+from attnviz.steps import names_at, steps_of
 from attnviz.tokens import WordTokenizer
 from attnviz.toy import MultiHeadAttention
 from attnviz.toy.block import Toy, trace_toy
@@ -208,26 +207,3 @@ def test_the_blocks_script_computes_the_same(config: ToyConfig) -> None:
     assert "All 13 matrices are those that the page showed." in printed.getvalue()
     torch.testing.assert_close(namespace["rotated_query"], walk.layer.query)
     torch.testing.assert_close(namespace["query"], walk.layer.projected("query"))
-
-
-@pytest.mark.parametrize(
-    "config",
-    [TransformerConfig(positions="rotary"), TransformerConfig("decoder", positions="rotary", width=45, heads=5),
-     TransformerConfig("both", positions="rotary", norm="pre", bias=False)],
-)  # fmt: skip
-def test_the_transformers_script_computes_the_same(config: TransformerConfig) -> None:
-    trace = trace_transformer(tokens(), tokens("a dog the") if config.architecture == "both" else None, config)
-    namespace: dict[str, Any] = {}
-    try:
-        with redirect_stdout(io.StringIO()) as printed:
-            exec(script(transformer_cells(trace, config, 1)), namespace)
-    finally:
-        torch.set_grad_enabled(True)
-    assert "The head outputs are those of torch's own attention." in printed.getvalue()
-    assert "matrices are those that the page showed." in printed.getvalue()
-    torch.testing.assert_close(namespace["hidden"], trace.last_hidden_state, rtol=1e-5, atol=1e-5)
-    names = {name for step in PARTS.values() for name in step.matrices}
-    for number, place in enumerate(trace.places):
-        shown = collect(trace.walk_at(number, 1), [1])
-        assert namespace["COMPUTED"][place.name].keys() == shown.keys() & names
-        assert ("rotated_key" in shown) == ("query_angles" in shown) == (place.kind != "cross")
