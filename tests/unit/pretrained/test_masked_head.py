@@ -63,7 +63,7 @@ def ranks_of(theirs: Any, sentence: str) -> list[int]:
     truth = ids[rows, places]
     ids[rows, places] = built_in_model().mask[1]
     with torch.inference_mode():
-        logits = theirs(input_ids=ids).logits[rows, places]
+        logits = theirs.cls(theirs.bert(input_ids=ids).last_hidden_state[rows, places])
     ranks: list[int] = (1 + (logits > logits[rows, truth, None]).sum(1)).tolist()
     return ranks
 
