@@ -27,6 +27,10 @@ CHART = """
   });
   const looks = { theme: "light", pin: { q: null, k: null } };
   const settle = (ms = 60) => new Promise((done) => setTimeout(done, ms));
+  const until = async (done) => {
+    for (let round = 0; round < 500 && !done(); round++) await settle(20);
+  };
+  const called = (name) => until(() => calls.some(([one]) => one === name));
   const names = () => calls.splice(0).map(([name]) => name);
 """
 
@@ -39,7 +43,7 @@ def test_a_chart_draws_the_last_picture_and_only_what_is_another(run: Run) -> No
       chart.show(first, looks);  // while the script is on its way
       answers[1].done();
       answers[0].done();
-      await settle(150);
+      await called("restyle");
       const drawn = calls.map(([name, ...all]) => name === "react" ? all[0].map((one) => one.name) : all);
       const config = calls[0].at(-1);
       const label = [chart.graph.getAttribute("aria-label")];
@@ -51,20 +55,20 @@ def test_a_chart_draws_the_last_picture_and_only_what_is_another(run: Run) -> No
         [x0, x1, y0, y1])]);
       chart.show(first, { ...chart.looks, theme: "dark" });
       answers[2].done();
-      await settle(150);
+      await called("restyle");
       seen.theme = [calls[0][0], calls[0].at(-1) === config];
       names();
       for (const css of ["width: 600px; height: 300px", "width: 500px; height: 300px"]) {
         room.style.cssText = css;
-        await settle();
+        await called("relayout");
         seen[css] = calls.splice(0).map(([name, size]) => [name, size]);
       }
       document.documentElement.style.setProperty("--least-type", "1.5");
       room.style.height = "310px";
-      await settle();
+      await until(() => answers.length === 4);
       seen.asked = answers.length;
       answers.at(-1).done();
-      await settle(150);
+      await called("react");
       const [[, data, layout]] = calls.splice(0);
       seen.large = [data.some(({ texttemplate }) => texttemplate), layout.xaxis.tickfont.size];
       chart.show(second, looks);
@@ -94,12 +98,12 @@ def test_a_chart_without_its_script_says_so_until_it_comes(run: Run) -> None:
       const one = picture(panel("one", 2, 2));
       chart.show(one, looks);
       answers[0].fail(new Error("away"));
-      await settle();
+      await until(() => chart.graph.textContent);
       const failed = [chart.graph.textContent, chart.graph.className];
       chart.graph.append(document.createElement("p"));
       chart.show(one, looks);
       answers[1].done();
-      await settle();
+      await called("react");
       return [failed, chart.graph.textContent, chart.graph.className, names()];
     """
     failed, text, kind, calls = run("chart/chart.ts", CHART + body)

@@ -465,11 +465,18 @@ SEEN = """async (times) => {
     video.addEventListener("error", () => fail(new Error(video.error.message)), { once: true });
   });
   await ready("loadeddata");
+  document.body.append(video);
+  // A video that has sought may still show the frame before.
+  const presented = (time) => new Promise((done) => {
+    const wait = () => video.requestVideoFrameCallback((_, { mediaTime }) =>
+      Math.abs(mediaTime - time) < 0.2 ? done() : wait());
+    wait();
+  });
   const seen = [];
   for (const time of times) {
-    const sought = ready("seeked");
+    const frame = Promise.all([ready("seeked"), presented(time)]);
     video.currentTime = time;
-    await sought;
+    await frame;
     const canvas = Object.assign(document.createElement("canvas"), { width: 1280, height: 720 });
     canvas.getContext("2d").drawImage(video, 0, 0);
     seen.push(canvas.toDataURL().split(",")[1]);
