@@ -7,7 +7,9 @@ import re
 import threading
 from collections.abc import Callable
 
+import numpy as np
 import pytest
+from safetensors.numpy import save
 
 from attnviz.runtime.arrays import ArrayStore, NotOfferedError
 from attnviz.runtime.cache import SingleFlightCache, cache_usage
@@ -155,6 +157,19 @@ def test_what_is_worth_it_is_compressed_once() -> None:
     assert gzip.decompress(body.data) == body.decompressed() == make.made
     plain = arrays.request(arrays.offer(("plain",), make)).result(30)
     assert (plain.compressed, plain.data) == (False, make.made)
+
+
+def test_a_long_header_is_compressed_alone() -> None:
+    numbers = {"weights": np.random.default_rng(0).standard_normal(4000, np.float32)}
+    arrays = store()
+    for words, is_long in (("a notice " * 2000, True), ("short", False)):
+        file = save(numbers, {"texts": words})
+        body = arrays.request(arrays.offer((words,), Making(file))).result(30)
+        assert body.compressed == is_long
+        assert 16_000 < body.nbytes < 16_500
+        assert body.decompressed() == file
+        if is_long:
+            assert gzip.decompress(body.data) == file
 
 
 def test_what_was_made_stays_when_it_is_offered_again() -> None:
