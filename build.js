@@ -34,7 +34,7 @@ const WIDGETS = ["heads", "walk"];
 const GROUPS = [
   { name: "captions", test: /frontend.walk.captions/ }, // fetched when the walk begins to play
   { name: "charts", test: /frontend.chart.(axes|enlarged|figure)/ }, // fetched with plotly.js
-  { name: "base", test: /frontend.core/ },
+  { name: "base", test: /frontend.(core|marks|board.panel)/ },
   { name: "shapes", test: /frontend.export.svg_shapes/ }, // of charts: no part of a matrix
   { name: "learning", test: /frontend.(generation|model_series|training|export.curves)/ },
   { name: "steps", test: /frontend.(chart|inspector|motion|page|walk)/ },

@@ -17,7 +17,7 @@ from tests.browser.settle import settled
 ROUNDS = 5
 OWN = ("/attnviz/", "/_stcore/bidi-components/attnviz.main/")
 """What the addresses of our files have in them"""
-MOST_REQUESTS, MOST_KB = 12, 182
+MOST_REQUESTS, MOST_KB = 12, 150
 PAGES = {"/": SENTENCE, "/heads": "() => stopwatch.explorer.count() > 0"}
 """The pages, and what is asked of each: whether its picture is there, in JavaScript"""
 

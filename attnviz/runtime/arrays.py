@@ -29,8 +29,10 @@ OFFERS = 2**14
 BYTES = 48 * 2**20
 """Maximum bytes that are kept ready to be sent."""
 
-LEVEL = 1
-"""The level of compression: at 6, weights take three times as long, and are 2 % smaller."""
+SHORT = 2**18
+"""The most bytes of a file that is compressed well: first visitors on slow lines wait for it"""
+WELL, QUICKLY = 6, 1
+"""Levels of compression: at 6, weights take three times as long as at 1, and are 2 % smaller."""
 LONG_HEADER = 1 / 8
 """The share of a file from which on its header, which is text, is worth compressing alone"""
 
@@ -141,7 +143,7 @@ class ArrayStore:
 def _body(make: Make, *, compress: bool) -> Body:
     data = make()
     if compress:
-        return Body(gzip.compress(data, LEVEL, mtime=0), True)
+        return Body(gzip.compress(data, WELL if len(data) <= SHORT else QUICKLY, mtime=0), True)
     header = 8 + int.from_bytes(data[:8], "little")  # of a safetensors file
     if len(data) * LONG_HEADER <= header <= len(data):
         return Body(_gzip_with_header_compressed(data, header), True)
@@ -150,7 +152,7 @@ def _body(make: Make, *, compress: bool) -> Body:
 
 def _gzip_with_header_compressed(data: bytes, header: int) -> bytes:
     """Return a gzip file of `data` in which only the first `header` bytes are compressed (RFC 1951, 1952)."""
-    compressed, stored = (zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS) for level in (LEVEL, 0))
+    compressed, stored = (zlib.compressobj(level, zlib.DEFLATED, -zlib.MAX_WBITS) for level in (WELL, 0))
     return b"".join(
         (
             gzip.compress(b"", mtime=0)[:10],  # the fields before the data

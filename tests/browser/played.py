@@ -20,7 +20,7 @@ Array = npt.NDArray[Any]
 
 MOMENTS = """async ({ shares, most }) => {
   const { stripOf } = await import("/frontend/motion/strip.ts");
-  const { motion, stage: { board } } = walk.drawing;
+  const { motion, stage: { board } } = walk.view.drawing;
   const { timeline, shown } = motion;
   if (!timeline) return null;
   const rounded = (x) => Math.round(10 * x) / 10;

@@ -215,7 +215,7 @@ def test_every_step_can_be_played(page: Page, post: Shown) -> None:
         page.evaluate("step => walk.choose({ step })", step)
         painted(page, 5, str(step))
         said = page.evaluate("""() => {
-          const { timeline } = walk.drawing.motion;
+          const { timeline } = walk.view.drawing.motion;
           return timeline.stills.map((t) => timeline.at(t)).map(({ says, blank }) =>
             [says.map(([text]) => text).join(""), Object.values(blank).flat().length]);
         }""")

@@ -63,9 +63,9 @@ def test_while_a_head_is_computed_no_arithmetic_stands_beside_it_and_a_pin_can_b
     inspector = see(step="scores")
     inspector.click("scores", 4, 4)
     inspector.pinned(4, 4, changes=1)
-    seen = "getComputedStyle(walk.inspector.view.section).visibility"
+    seen = "getComputedStyle(walk.view.inspector.view.section).visibility"
     assert inspector.page.evaluate(seen) == "visible"
-    inspector.page.evaluate("walk.inspector.wait()")
+    inspector.page.evaluate("walk.view.inspector.wait()")
     assert inspector.page.evaluate(seen) == "hidden"
     inspector.page.keyboard.press("Escape")
     inspector.page.evaluate("walk.inspect(walk.store.current)")

@@ -100,7 +100,7 @@ def test_a_click_pins_before_anything_is_sent_and_the_word_shows_it(page: Page, 
       const seen = [];
       const { changed } = walk.home;
       walk.home.changed = (values) => {
-        const { q, k } = walk.inspector.pin;
+        const { q, k } = walk.view.inspector.pin;
         seen.push([q, k]);
         changed(values);
       };
@@ -160,7 +160,7 @@ def test_a_covered_row_is_not_given_away(page: Page, toy: WalkPage) -> None:
     expect(page.locator(".fact")).to_be_empty()
     named = """(target) => {
       const empty = { row: null, column: null, matrix: '', part: '', layer: null, head: null };
-      walk.inspector.name({ ...empty, ...target });
+      walk.view.inspector.name({ ...empty, ...target });
     }"""
     page.evaluate(named, {"row": 4, "column": 1})
     assert {shape for panel, shape in view.marks() if panel == "weights"} == {"row"}
@@ -170,9 +170,9 @@ def test_a_covered_row_is_not_given_away(page: Page, toy: WalkPage) -> None:
             assert view.marks() == set()
     page.evaluate(named, {"part": "largest", "row": 3, "matrix": "weights"})
     assert view.marks() == {("weights", "region"), ("weights", "region-edge")}
-    page.evaluate("walk.inspector.pinNamed({ row: 4, column: 1 })")
+    page.evaluate("walk.view.inspector.pinNamed({ row: 4, column: 1 })")
     view.pinned(None, None, 1)  # its row was pinned, and stays covered
-    page.evaluate("walk.inspector.pinNamed({ row: 2, column: 1 })")
+    page.evaluate("walk.view.inspector.pinNamed({ row: 2, column: 1 })")
     view.pinned(2, 1, 2)  # now row 2 is covered
     page.keyboard.press("r")
     page.evaluate(named, {"row": 2, "column": 1})
@@ -194,7 +194,7 @@ def test_hidden_cells_the_diagonal_and_a_head_are_outlined(page: Page, toy: Walk
     }"""
     cells = [[i, j] for i in range(6) for j in range(6)]
     assert page.evaluate(inside, ["masked", cells]) == [j > i for i, j in cells]
-    page.evaluate("walk.inspector.name({ row: null, column: null, matrix: '', part: 'diagonal', head: null })")
+    page.evaluate("walk.view.inspector.name({ row: null, column: null, matrix: '', part: 'diagonal', head: null })")
     frames(page)
     assert page.evaluate(inside, ["masked", cells]) == [j == i for i, j in cells]
     view.step("Concat")

@@ -212,7 +212,7 @@ def test_a_step_is_played_paused_and_gone_through(page: Page, walks: WalkPage, w
     view = WalkView.open(page, walks.url, step="scores", head=HEAD, q=Q)
     bar = Bar(page)
     strongest = int(walk.steps.scores[Q].argmax())
-    page.evaluate("() => { const { motion } = walk.drawing; motion.player.speed = 0.5; }")
+    page.evaluate("() => { const { motion } = walk.view.drawing; motion.player.speed = 0.5; }")
     bar.root.get_by_role("button", name="Play this step").click()
     expect(bar.root).to_contain_text("Each row of K becomes a column")
     expect(bar.root).to_contain_text("product 1 of 32")
@@ -249,17 +249,17 @@ def test_without_motion_the_slider_goes_from_still_to_still(page: Page, walks: W
     bar = Bar(page)
     expect(bar.root.locator(".play")).to_be_hidden()
     bar.drag(0.31)
-    stills = page.evaluate("walk.drawing.motion.timeline.stills")
+    stills = page.evaluate("walk.view.drawing.motion.timeline.stills")
     assert bar.t in stills
     assert 0.2 < bar.t < 0.4
     page.keyboard.press("k")
     assert bar.t in stills
-    assert not page.evaluate("walk.drawing.motion.isPlaying")
+    assert not page.evaluate("walk.view.drawing.motion.isPlaying")
 
 
 GIF = """async () => {
   const { gifOf } = await import("/frontend/export/animation.ts");
-  const { motion } = walk.drawing;
+  const { motion } = walk.view.drawing;
   const all = motion.animation({ theme: "light", title: "Scores" });
   const animation = { ...all, ms: all.ms / 3 };  // faster: all of it takes a test too long
   const [said, texts] = [[], []];

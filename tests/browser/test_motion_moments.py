@@ -671,7 +671,7 @@ def test_the_words_of_a_file_follow_each_other_and_its_board_goes_away(run: Run)
 
 def test_the_words_of_a_file_have_its_themes_colours(page: Page) -> None:
     body = """async ([theme, title]) => {
-      const { motion } = walk.drawing;
+      const { motion } = walk.view.drawing;
       const animation = motion.animation({ theme, title });
       const pixels = animation.draw(0.05);
       animation.destroy();

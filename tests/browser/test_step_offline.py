@@ -11,6 +11,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from attnviz.links.link import DEFAULT_TEXT
+from attnviz.links.pages import OPENING
 from attnviz.serving.arrays import PATH as ARRAYS
 from attnviz.steps import STEPS
 from tests.browser.apps.inspector_page import InspectorPage
@@ -228,6 +229,31 @@ AWAY_UNTIL_A_CLICK = """(path) => {
   document.addEventListener("click", () => (isBack = true), { capture: true, once: true });
 }"""
 """The server answers from the next click on: were it back before, what failed might be asked for again by itself."""
+
+
+def test_what_shows_matrices_is_fetched_while_the_sentence_is_read(page: Page, app_url: str) -> None:
+    fetched: list[str] = []
+    page.on("requestfinished", lambda request: fetched.append(re.sub(r".*/(?=\w+\.js$)", "", request.url)))
+    settled_at(page, app_url)
+    assert in_the_end(page, lambda: "drawing.js" in fetched, bool)
+    document = next(n for n, address in enumerate(fetched) if ARRAYS in address)
+    assert fetched.index("drawing.js") > document > fetched.index("walk.js")
+    page.route("**/*", lambda route: route.abort())
+    page.get_by_role("radio", name="Scores", exact=True).click()
+    scores = built_in_model().trace(OPENING["text"]).head(layer=3, head=1).scores
+    np.testing.assert_allclose(matrix(page, "scores"), scores.numpy(), rtol=0, atol=1e-5)
+
+
+def test_a_step_whose_script_does_not_come_says_so_and_is_shown_once_it_comes(page: Page, app_url: str) -> None:
+    page.route("**/matrix_view.js", lambda route: route.abort())
+    settled_at(page, app_url)
+    page.get_by_role("radio", name="Scores", exact=True).click()
+    note = page.locator(".walk .note")
+    expect(note).to_contain_text("This step can't be shown: the server does not answer. It is asked for again.")
+    expect(page.locator(BOARD)).to_be_hidden()
+    page.unroute("**/matrix_view.js")
+    expect(note).to_have_text("", timeout=15_000)
+    expect(page.locator(BOARD)).to_be_visible()
 
 
 def test_nothing_of_the_text_before_is_shown_while_the_server_is_away(page: Page, app_url: str) -> None:

@@ -291,8 +291,8 @@ def test_what_may_be_looked_at_next_is_fetched_where_it_is_small(run: Run) -> No
     body = """
       const array = (...shape) => ({ data: [], shape });
       const asked = [];
-      const ahead = (head, own, home = { layers: [0, 2, 4, 6] }, arrays = {}, here = []) => {
-        const loading = new m.Loading(home, () => {});
+      const ahead = (head, own, home = { layers: [0, 2, 4, 6] }, arrays = {}, here = [], script = null) => {
+        const loading = Object.assign(new m.Loading(home, () => {}), { script });
         loading.files = { fetchAhead: (files) => asked.push(files), destroy() {} };
         for (const layer of here) loading.documents.set(layer, {});
         loading.ahead({ header: { heads: [3, 5, 8], layer: 4, references: {}, ...own }, arrays }, head);
@@ -329,6 +329,7 @@ def test_what_may_be_looked_at_next_is_fetched_where_it_is_small(run: Run) -> No
             { references: large }, {}),
           ahead(8, {}), ahead(8, {}, undefined, {}, [6]), ahead(8, { layer: 0 }), ahead(8, { layer: 3 }),
           ahead(8, {}, undefined, { a: array(512, 512) }), ahead(8, {}, undefined, { a: array(512, 513) }),
+          ahead(8, {}, undefined, {}, [], {}),
         ],
         kept: keep(), anew: await anew(),
         refused: [await refused({}, "document 2"), await refused({}, "array 1 query/0"),
@@ -342,11 +343,13 @@ def test_what_may_be_looked_at_next_is_fetched_where_it_is_small(run: Run) -> No
         names = [f"{name}/{head}" for head in heads for name in ("query", "key", "value")]
         return [f"array 4 {name}" for name in names if name != without]
 
-    assert found["ahead"] == [
+    *before_the_script, with_it = found["ahead"]
+    assert before_the_script == [["script", *files] for files in (
         arrays(8, 3), arrays(5, without="key/5"), arrays(3),
         ["document 6", "document 2"], ["document 2"], ["document 2"], [],
         ["document 6", "document 2"], [],
-    ]  # fmt: skip
+    )]  # fmt: skip
+    assert with_it == ["document 6", "document 2"]
     assert found["kept"] == [3, 4, 5, 6, 1, 7]
     assert found["refused"] == ["it is not part of this document"] * 3
 
@@ -1075,11 +1078,17 @@ def test_a_walk_that_goes_ends_all_its_parts_and_a_lecture_has_no_thumbnails(run
       walk.stepper.offer = (offer, pictures) => offered.push(Object.keys(pictures));
       walk.store.document = doc({}, { thumbnails: { data: new Uint8Array(48), shape: [3, 4, 4] } });
       for (const lecture of [true, false]) walk.setLecture(lecture);
-      const parts = Object.keys(walk).filter((name) => typeof walk[name]?.destroy === "function");
-      const ended = [];
-      for (const name of parts) {
-        const { destroy } = walk[name];
-        walk[name].destroy = function () { ended.push(name); destroy.call(this); };
+      walk.store.document = null;
+      walk.loading.script = await import("/frontend/walk/matrix_view.ts");
+      walk.load();
+      const [parts, ended] = [[], []];
+      for (const whole of [walk, walk.view]) {
+        for (const name of Object.keys(whole).filter((one) => typeof whole[one]?.destroy === "function")) {
+          if (whole[name] === walk) continue;
+          const { destroy } = whole[name];
+          parts.push(name);
+          whole[name].destroy = function () { ended.push(name); destroy.call(this); };
+        }
       }
       const { signal } = walk.ends;
       walk.destroy();
@@ -1088,7 +1097,7 @@ def test_a_walk_that_goes_ends_all_its_parts_and_a_lecture_has_no_thumbnails(run
     """
     found = run("walk/walk.ts", DOCUMENT + body)
     assert found["offered"] == [[], ["weights"]]
-    assert {"drawing", "loading", "playing", "stepper"} <= set(found["parts"])
+    assert {"drawing", "inspector", "loading", "playing", "stepper", "view"} <= set(found["parts"])
     assert found["ended"] == found["parts"], "each once"
     assert (found["aborted"], found["left"]) == (True, False)
 

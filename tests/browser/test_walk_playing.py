@@ -244,7 +244,7 @@ def test_what_the_user_does_pauses_it(page: Page, walks: WalkPage) -> None:
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
     bar.title("Scores")
-    page.wait_for_function("walk.playing.part.step === 'scores' && walk.drawing.motion.t < 1")
+    page.wait_for_function("walk.playing.part.step === 'scores' && walk.view.drawing.motion.t < 1")
     page.keyboard.press(" ")
     assert view.changes == [{"step": "scores", "q": Q, "k": K}]
     before = bar.t
@@ -254,7 +254,7 @@ def test_what_the_user_does_pauses_it(page: Page, walks: WalkPage) -> None:
     in_the_end(page, lambda: bar.t, lambda t: t > before)
     view.step("Weights")  # a step that is pressed: its whole picture, paused
     assert not page.evaluate("walk.playing.isPlaying")
-    assert page.evaluate("walk.drawing.motion.t") == 1
+    assert page.evaluate("walk.view.drawing.motion.t") == 1
     assert view.changes[-1]["step"] == "weights"
     bar.title("Weights")
     page.keyboard.press("ArrowLeft")
@@ -280,7 +280,7 @@ def test_without_motion_it_is_a_walk_of_stills_with_next(page: Page, walks: Walk
     expect(step_on).to_be_focused()
     expect(bar.root.locator(".play")).to_be_hidden()
     for n, name in enumerate(STEPS):
-        assert page.evaluate("[walk.store.values.step, walk.drawing.motion.t]") == [name, 1]
+        assert page.evaluate("[walk.store.values.step, walk.view.drawing.motion.t]") == [name, 1]
         expect(bar.root).to_have_attribute("data-t", re.compile(r"^0"))
         if n < len(STEPS) - 1:
             step_on.click()

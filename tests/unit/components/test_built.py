@@ -37,12 +37,13 @@ def test_the_scripts_are_made_of_these_sources() -> None:
 
 
 LATER = {
-    "captions.js", "chart.js", "end.js", "figure.js", "items.js", "motions.js", "row_table.js", "rows.js",
-    "score_sums.js", "words_to_matrix.js", "writing.js",
+    "captions.js", "chart.js", "end.js", "figure.js", "items.js", "matrix_view.js", "motions.js", "row_table.js",
+    "rows.js", "score_sums.js", "words_to_matrix.js", "writing.js",
 }  # fmt: skip
 """What is fetched when it is needed: the sentences of the walk that plays itself, charts and their figures, the parts
-of a page that a lesson's words name, what plays a step, the table of a matrix's row, the rows of matrices in words,
-what a score is the sum of, words on their way to a matrix, what follows the last step, what a model writes on"""
+of a page that a lesson's words name, what shows the matrices of a step, what plays it, the table of a matrix's row,
+the rows of matrices in words, what a score is the sum of, words on their way to a matrix, what follows the last step,
+what a model writes on"""
 
 
 @pytest.mark.parametrize("name", KINDS)

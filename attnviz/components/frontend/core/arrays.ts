@@ -6,7 +6,7 @@ import { NotCome, Refused } from "./files.ts";
 import { readSafetensors } from "./safetensors.ts";
 
 const LIMIT = 64 * 1024 * 1024; // bytes
-const NO_CONNECTION = "the server does not answer";
+export const NO_CONNECTION = "the server does not answer";
 const UNMAKEABLE = 422; // the status where the server's answer says why there is nothing, now and later
 
 export interface Source {

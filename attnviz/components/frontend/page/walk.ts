@@ -50,7 +50,7 @@ class WalkComponent {
     const { signal } = this.ends;
     this.updates.followLeaving(signal);
     window.addEventListener(ACT, (event) => this.asked(event as CustomEvent<string>), { signal });
-    document.addEventListener("keydown", (event) => this.walk.inspector.escape(event), { signal });
+    document.addEventListener("keydown", (event) => this.walk.view?.inspector.escape(event), { signal });
     const { updates } = this;
     beforeOthers(
       () => updates.flush(),

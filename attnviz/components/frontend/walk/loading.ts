@@ -1,9 +1,9 @@
 // Gets what a walk does not have: documents of its layers, arrays that a document only refers to, and matrices of long
 // texts, which are computed a few rows at a time. What the user may look at next is fetched ahead where it is small.
 
-import { fetchArrays, fetchFile } from "../core/arrays.ts";
+import { fetchArrays, fetchFile, NO_CONNECTION } from "../core/arrays.ts";
 import { addArray, GUESSES, read } from "../core/document.ts";
-import { Files, Refused } from "../core/files.ts";
+import { Files, NotCome, Refused } from "../core/files.ts";
 import { compute, COMPUTED, operandNames } from "./matrices.ts";
 
 const KEPT = 6; // documents
@@ -12,8 +12,9 @@ const REST = 1000; // ms: who goes on sooner may want another text
 const SMALL = 2 ** 20; // bytes that may be fetched ahead
 const NOWHERE = "it is not part of this document";
 
-/** a document, or an array of one */
-export type Part = WalkDocument | Packed;
+type Script = typeof import("./matrix_view.ts");
+/** a document, an array of one, or the script */
+export type Part = WalkDocument | Packed | Script;
 
 /** What has to come before all of a view can be painted. */
 export interface Lacking {
@@ -30,6 +31,9 @@ export const documentName = (layer: number) => `document ${layer}`;
 
 /** The name of an array that a document refers to. */
 export const arrayName = (layer: number, name: string) => `array ${layer} ${name}`;
+
+/** The name of the script that shows matrices (matrix_view.ts) among the files of a text. */
+export const SCRIPT = "script";
 
 /** What stands before the head, query and key in the name of a file with what a score is made of. */
 export const SCORE = "~score-";
@@ -49,6 +53,7 @@ export class Loading {
   /** by layer, the last that was looked at at the end */
   documents = new Map<number, WalkDocument>();
   files: Files<Part>;
+  script: Script | null = null;
 
   /** @param onChange something has come, or has not */
   constructor(home: Home, onChange: () => void) {
@@ -92,6 +97,7 @@ export class Loading {
   }
 
   async get(file: string): Promise<Part> {
+    if (file === SCRIPT) return this.fetchScript();
     const { layer, name } = partsOf(file);
     const { source, documents } = this.home;
     if (!name) {
@@ -110,6 +116,15 @@ export class Loading {
     const { array } = await fetchArrays(reference.digest, source);
     if (!(name in document.arrays)) addArray(document, name, array);
     return array;
+  }
+
+  async fetchScript() {
+    try {
+      this.script = await import("./matrix_view.ts");
+    } catch {
+      throw new NotCome(NO_CONNECTION);
+    }
+    return this.script;
   }
 
   /** Fetches the guesses of a document into it. */
@@ -147,14 +162,14 @@ export class Loading {
   }
 
   /**
-   * Fetches what is next to a head of a document, where it is small: its arrays in the neighbouring heads, and the
-   * neighbouring layers. What does not come is fetched when it is looked at.
+   * Fetches what is next to a head of a document, where it is small: the script that shows matrices, its arrays in the
+   * neighbouring heads, and the neighbouring layers. What does not come is fetched when it is looked at.
    */
   ahead(document: WalkDocument, head: number) {
     const { header, arrays } = document;
     const { heads, layer, references } = header;
     const at = heads.indexOf(head);
-    const files = [];
+    const files = this.script ? [] : [SCRIPT];
     for (const other of [heads[at + 1], heads[at - 1]]) {
       const names = operandNames(document, ["query", "key", "value"])
         .map((name) => `${name}/${other}`)

@@ -6,6 +6,7 @@ import { element, perFrame } from "../core/dom.ts";
 import { isShortcut } from "../core/keys.ts";
 import { Refused } from "../core/files.ts";
 import { Player } from "../motion/player.ts";
+import { SCRIPT } from "./loading.ts";
 import { pairOf } from "./row_words.ts";
 import { arcsAt, momentAt, partAt, scheduleOf } from "./schedule.ts";
 import type { HeadMatrices } from "./matrices.ts";
@@ -80,9 +81,12 @@ export class Playing {
       "mousedown",
       (event) => event.target !== this.player.slider && event.preventDefault(),
     );
-    for (const { attnvizPicture } of [walk.drawing.stage.board.element, walk.tokens.sentence.words]) {
-      if (attnvizPicture) attnvizPicture.walk = walk; // for Export
-    }
+    this.offersExport(walk.tokens.sentence.words);
+  }
+
+  /** The walk can be exported where this picture is. */
+  offersExport({ attnvizPicture }: HTMLElement) {
+    if (attnvizPicture) attnvizPicture.walk = this.walk;
   }
 
   /** Handles keys before anything else does, while the bar is there. */
@@ -110,8 +114,8 @@ export class Playing {
 
   /** Whether what the part shows has to come first. */
   get isWaiting() {
-    const { lacking, store, loading, drawing } = this.walk;
-    if (!store.current || !this.pair || drawing.motion.isComing) return true;
+    const { lacking, store, loading, view } = this.walk;
+    if (!store.current || !this.pair || view?.drawing.motion.isComing) return true;
     return lacking.isPicture && !(loading.files.failure instanceof Refused); // what never comes is passed over
   }
 
@@ -145,10 +149,16 @@ export class Playing {
   open() {
     this.isOpen = true;
     if (!this.captions) this.fetchCaptions();
-    void this.walk.drawing.motion.fetch().then(() => this.isOpen && this.sync());
+    if (!this.walk.view) this.walk.loading.files.fetchAhead([SCRIPT]);
+    this.fetchMotion();
     this.player.root.hidden = false;
     this.walk.element.toggleAttribute("data-plays-walk", true);
     this.walk.offer();
+  }
+
+  /** Fetches what plays the steps, once what shows them is here. */
+  fetchMotion() {
+    void this.walk.view?.drawing.motion.fetch().then(() => this.isOpen && this.sync());
   }
 
   /** Without them the walk plays all the same, and says so. */
@@ -330,10 +340,10 @@ export class Playing {
     const looks = { drawing: "stage", focus: "", predict: false };
     this.choose({ ...looks, step: part.step, ...pair });
     if (this.isWaiting) return;
-    const { motion } = walk.drawing;
-    const t = momentAt(part, this.time, motion.timeline?.example ?? 1);
+    const motion = walk.view?.drawing.motion;
+    const t = momentAt(part, this.time, motion?.timeline?.example ?? 1);
     if (walk.isFirst) walk.tokens.sentence.grow(arcsAt(t));
-    else if (motion.timeline && t !== motion.t) motion.seek(t);
+    else if (motion?.timeline && t !== motion.t) motion.seek(t);
     this.say();
   }
 
@@ -347,9 +357,9 @@ export class Playing {
 
   /** Ends the motion of the step: its whole picture. */
   showWhole() {
-    const { drawing, tokens } = this.walk;
+    const { view, tokens } = this.walk;
     tokens.sentence.grow(1);
-    if (drawing.motion.t < 1) drawing.motion.seek(1);
+    if (view && view.drawing.motion.t < 1) view.drawing.motion.seek(1);
   }
 
   say() {

@@ -3,8 +3,11 @@
 import { matricesOf } from "./matrices.ts";
 import { STEP_ORDER } from "../core/constants.ts";
 
+/** The step that shows the text, without a matrix. */
+export const SENTENCE = "tokens";
+
 const FIRST: WalkValues = {
-  ...{ step: "tokens", layer: 0, head: 0, q: null, k: null, drawing: "stage" },
+  ...{ step: SENTENCE, layer: 0, head: 0, q: null, k: null, drawing: "stage" },
   ...{ predict: false, stretch: "0", limit: null, focus: "", dim: false, why: false, play: false, blank_at: null },
 };
 

@@ -93,11 +93,12 @@ export class Listing {
 export const marksOf = (walk: Walk) =>
   new Marks(walk.home.keyboard === undefined ? [walk.element] : [walk.element, document], {
     onName: (target) => {
-      walk.inspector.name(target);
+      walk.view?.inspector.name(target);
       walk.stepper.name(target);
       walk.tokens.sentence.name(target);
     },
     onPin: (target) => walk.pinNamed(target),
     onHead: ([layer, head]) => walk.choose({ layer, head }),
-    onPress: ({ matrix }) => walk.inspector.overlay.reveal(matrix), // on a phone the words stand below the picture
+    // On a phone the words stand below the picture.
+    onPress: ({ matrix }) => walk.view?.inspector.overlay.reveal(matrix),
   });

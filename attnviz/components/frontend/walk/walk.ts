@@ -2,7 +2,7 @@
 // is painted at once; the page that it stands in (Home in types/walk.d.ts) is notified afterwards.
 
 import { Coming } from "./coming.ts";
-import { factorsOf, firstGuess, noFocus, offered, written } from "./choices.ts";
+import { noFocus, offered, written } from "./choices.ts";
 import { setTheme } from "../core/colours.ts";
 import { onDensity } from "../core/density.ts";
 import { element, theme, typedInto } from "../core/dom.ts";
@@ -10,25 +10,20 @@ import { failureText, Refused } from "../core/files.ts";
 import { GuessLine, judged } from "../core/guess_line.ts";
 import { Later } from "../core/later.ts";
 import { NOTHING, samePin } from "../core/pin.ts";
-import { Inspector } from "../inspector/inspector.ts";
-import { inspected } from "../inspector/ways.ts";
-import { Drawing } from "./drawing.ts";
 import type { End } from "./end.ts";
 import { missingGuesses } from "./guesses.ts";
 import { actOf } from "./keys.ts";
-import { LargestGap } from "../inspector/largest_gap.ts";
-import { arrayName, documentName, Loading, NOTHING_LACKING, scoreName } from "./loading.ts";
+import { arrayName, documentName, Loading, NOTHING_LACKING, SCRIPT } from "./loading.ts";
 import { ofHead, pictureOf } from "./pictures.ts";
 import { pinnedFact } from "./pinned_fact.ts";
 import { Playing } from "./playing.ts";
 import { Stepper } from "./stepper.ts";
-import { Store } from "./store.ts";
+import { SENTENCE, Store } from "./store.ts";
 import { Formula, Listing, marksOf, Notice } from "./text.ts";
 import { TokenList } from "./token_list.ts";
-import type { Inspected } from "../inspector/inspector.ts";
 import type { Lacking } from "./loading.ts";
+import type { MatrixView } from "./matrix_view.ts";
 
-const ONE_COLUMN = 760; // px: in a narrower walk nothing stands beside the picture; walk.css has the same value
 const DARK = matchMedia("(prefers-color-scheme: dark)");
 
 export class Walk {
@@ -39,7 +34,6 @@ export class Walk {
   lacking: Lacking = NOTHING_LACKING;
   lecture = false;
   guide: Guide | null = null;
-  inspected: Inspected | null = null;
   formula = new Formula();
   notice = new Notice();
   listing = new Listing();
@@ -50,8 +44,7 @@ export class Walk {
     hide: (row) => this.choose(row === null ? { blank_at: null } : { blank_at: row, q: row, k: null }),
   });
   note = element("p", { class: "note", role: "status" });
-  /** the model's answer, at the last step */
-  /** what follows the last step */
+  /** the model's answer, and what follows the last step */
   end: Later<End>;
   top: HTMLDivElement;
   picture: HTMLDivElement;
@@ -63,9 +56,8 @@ export class Walk {
   element = element("div", { class: "walk", style: "visibility: hidden" });
   coming: Coming;
   stepper: Stepper;
-  drawing: Drawing;
-  inspector: Inspector;
-  gap: LargestGap;
+  /** null until its script is here */
+  view: MatrixView | null = null;
   playing: Playing;
   marks;
   theme: Theme;
@@ -99,34 +91,12 @@ export class Walk {
       (values) => this.choose(values),
       () => this.act("walk"),
     );
-    this.drawing = new Drawing(this.picture, home, {
-      onGuess: () => this.followGuess(),
-      onFocus: (name) => this.choose({ focus: name ?? "" }),
-    });
-    this.inspector = this.inspecting();
-    this.gap = new LargestGap(this.notice.root, this.inspector);
     this.marks = marksOf(this);
     this.beside.append(this.listing.root);
     this.playing = new Playing(this);
     this.theme = theme(this.element);
     this.setTheme();
     this.listen(this.ends.signal);
-  }
-
-  inspecting() {
-    return new Inspector(this.beside, {
-      onPin: ({ q, k }) => this.lacking.isPicture || this.choose({ q, k }),
-      find: () => (this.picture.hidden ? null : this.drawing.shown),
-      isCramped: () => this.element.clientWidth < ONE_COLUMN || this.element.hasAttribute("data-focus"),
-      onLit: (lit) => this.marks.show({ ...lit, chosen: [this.store.values.layer, this.store.values.head] }),
-      explains: {
-        fetch: async ({ matrices: { document, head } }, q, k) => {
-          if (this.store.current !== document) throw new Error("another text is on its way");
-          return this.loading.fetchJson(scoreName(this.home, document.header.layer, head, q, k));
-        },
-        onOpen: (why) => this.choose({ why }),
-      },
-    });
   }
 
   /** Puts what leads through all documents above the steps. */
@@ -213,8 +183,7 @@ export class Walk {
   setTheme() {
     this.theme = theme(this.element);
     setTheme(this.element, this.theme);
-    this.drawing.setTheme(this.theme);
-    this.inspector.setTheme(this.theme);
+    this.view?.setTheme(this.theme);
     this.offer();
   }
 
@@ -225,7 +194,7 @@ export class Walk {
     this.offer();
     if (!document) return;
     if ([...changed].every((name) => ["q", "k", "why"].includes(name))) {
-      this.drawing.setPin({ q: values.q, k: values.k });
+      this.view?.drawing.setPin({ q: values.q, k: values.k });
       if (this.isFirst) this.showSentence(document);
       this.sayNotice();
       this.inspect(document);
@@ -261,37 +230,32 @@ export class Walk {
     const isTokens = this.isFirst;
     this.picture.hidden = !picture;
     if (!isTokens) this.tokens.hide();
-    this.inspector.view.section.hidden = !picture;
     this.lacking = NOTHING_LACKING;
     const formula = ofHead(step.formula, own);
     this.formula.root.hidden = isTokens;
     this.formula.show(isTokens ? "" : formula);
     this.sayNotice();
-    this.gap.show(this.store.matrices, step.picture);
     this.listing.show(`The same in ${isTokens ? "Python" : "PyTorch"}`, ofHead(step.code, own));
     if (isTokens) {
       this.tokens.show(header.query, header.key, formula);
       this.showSentence(document);
     }
     this.sayGuess();
-    if (!picture) return this.drawing.motion.follow(null);
-    const { layer, head, focus } = values;
-    const predict = values.predict && step.can_be_covered;
-    const place = { walk: this.store.matrices, order: header.steps.indexOf(step), step: step.name, layer, head };
-    const about = { ...place, ...factorsOf(header) };
-    const looks = { drawing: values.drawing, theme: this.theme, pin: { q: values.q, k: values.k } };
-    this.element.toggleAttribute("data-focus", focus !== "" && this.drawing.draws(values.drawing) === "stage");
-    this.drawing.take({ ...picture, ...about, predict, focus, guess: firstGuess(header), result: step.name }, looks);
-    if (!this.drawing.isChart) this.tokens.moveTo(this.drawing.stage.board);
+    if (picture && !this.view) {
+      this.lacking = { files: [SCRIPT], what: "This step can't be shown", isPicture: true };
+      return;
+    }
+    this.view?.paint(document, picture);
+    if (!picture) return;
     this.inspect(document);
-    this.loading.later(document, head);
+    this.loading.later(document, values.head);
   }
 
   /** Pins what a word names, as the inspector does. */
   pinNamed(target: Target) {
     const pin = { q: target.row ?? this.store.values.q, k: target.column };
     if (this.isFirst) this.choose(samePin(pin, this.store.values) ? NOTHING : pin);
-    else this.inspector.pinNamed(target);
+    else this.view?.inspector.pinNamed(target);
   }
 
   /** Whether the step is the sentence, which has no matrices to show. */
@@ -350,31 +314,31 @@ export class Walk {
   /** The row that a class guesses, or has guessed; null where none is. */
   get guess() {
     const { step, values } = this.store;
-    return values.predict && step?.can_be_covered ? this.drawing.stage.guess : null;
+    return values.predict && step?.can_be_covered ? (this.view?.drawing.stage.guess ?? null) : null;
   }
 
   /** Says which row is covered, how good the guesses were, and what of a link is not there. */
   sayGuess() {
     const { current, matrices, step } = this.store;
-    const { guess } = this;
-    const { stage } = this.drawing;
-    const said = current && guess && judged(guess, stage.rowOf(guess.row), stage.words(guess, current.header));
+    const { guess, view } = this;
+    const { stage } = view?.drawing ?? {};
+    const isJudged = current && guess && stage;
+    const said = isJudged ? judged(guess, stage.rowOf(guess.row), stage.words(guess, current.header)) : null;
     this.guessLine.show(said, [matrices, step], this.unfit);
   }
 
   inspect(document: WalkDocument) {
-    const { matrices, values, step } = this.store;
+    const { matrices, step } = this.store;
     if (!matrices || !step?.picture) return;
     // In a long text a picture may be there before all that its arithmetic needs.
     const missing = ["weights", "head_outputs"].flatMap((name) => matrices.missing(name));
     if (missing.length) {
       this.lack(document, missing, "A cell can't be followed", false);
-      this.inspector.wait();
+      this.view?.inspector.wait();
       return;
     }
     this.lacking = NOTHING_LACKING;
-    this.inspected = inspected(matrices, step.name, { before: this.inspected, isExplained: values.why });
-    this.inspector.show(this.inspected, { q: values.q, k: values.k });
+    this.view?.inspect();
   }
 
   // ---- what is not there yet
@@ -388,7 +352,11 @@ export class Walk {
   load() {
     const { store, loading } = this;
     const { isAwaited } = store;
-    const { layer } = store.values;
+    const { layer, step } = store.values;
+    if (loading.script && !this.view) {
+      this.view = new loading.script.MatrixView(this);
+      if (this.playing.isOpen) this.playing.fetchMotion();
+    }
     const document = store.current ? null : loading.layer(layer);
     if (document) {
       const changed = store.set({}, document);
@@ -397,7 +365,8 @@ export class Walk {
     } else if (this.lacking.files.length && store.current) this.draw(new Set(["document"]));
     if (!store.current && (store.document || store.isAwaited)) {
       const what = store.isAwaited ? "This text can't be shown" : `Layer ${layer} can't be shown`;
-      this.lacking = { files: [documentName(layer)], what, isPicture: true };
+      const script = step === SENTENCE || this.view ? [] : [SCRIPT];
+      this.lacking = { files: [documentName(layer), ...script], what, isPicture: true };
     }
     loading.files.want(this.lacking.files);
     this.sayLacking(store.current ? undefined : layer);
@@ -430,7 +399,7 @@ export class Walk {
 
   key(event: KeyboardEvent) {
     if (event.key === "Escape") {
-      this.inspector.escape(event); // also from its own fields
+      this.view?.inspector.escape(event); // also from its own fields
       return;
     }
     const act = actOf(event);
@@ -452,7 +421,7 @@ export class Walk {
       unpin: () => {
         const any = !samePin(values, NOTHING);
         if (this.isFirst) this.choose(NOTHING);
-        else this.inspector.unpin();
+        else this.view?.inspector.unpin();
         return any;
       },
       listing: () => {
@@ -464,21 +433,20 @@ export class Walk {
       walk: () => this.playing.act("play") || this.playing.start(),
     };
     if (this.playing.act(name)) return true;
-    const plays = () => !this.lacking.isPicture && this.drawing.motion.act(name);
+    const plays = () => !this.lacking.isPicture && this.view?.drawing.motion.act(name);
     return acts[name] ? acts[name]() : plays() || this.stepper.act(name);
   }
 
   /** Brings the arrow keys to the picture, and pins its first cell where none is. */
   pin() {
     if (this.picture.hidden || this.lacking.isPicture) return false;
-    this.drawing.shown?.focus();
-    if (samePin(this.store.values, NOTHING)) this.inspector.setPin({ q: 0, k: 0 });
+    this.view?.pinFirst();
     return true;
   }
 
   reveal(what: "row" | "all") {
     if (!this.store.values.predict || !this.store.step?.can_be_covered) return false;
-    this.drawing.stage.reveal(what);
+    this.view?.drawing.stage.reveal(what);
     this.home.revealed?.();
     return true;
   }
@@ -489,10 +457,9 @@ export class Walk {
     this.loading.destroy();
     this.end.value?.destroy();
     this.marks.destroy();
-    this.inspector.destroy();
     this.playing.destroy();
     this.formula.destroy();
-    this.drawing.destroy();
+    this.view?.destroy();
     this.tokens.destroy();
     this.stepper.destroy();
     this.element.remove();
