@@ -16,7 +16,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attnviz.attention import Mask, MaskKind, apply_mask, causal_mask
+from attnviz.attention import Mask, MaskKind, apply_mask, causal_mask, window_mask
 from attnviz.mask_reasons import MaskReasons
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
@@ -30,6 +30,7 @@ from attnviz.toy.weights import (
     embed_positions,
     embed_tokens,
     rotary_positions,
+    sinks_of,
     sum_of,
 )
 from attnviz.trace.head_norm import HeadNorm
@@ -89,12 +90,11 @@ def _rows_of_output(seed: int, head: int, size: int, width: int) -> Tensor:
 def mask_of(config: ToyConfig, n: int) -> Mask:
     """Return the mask of a toy for n tokens: causal, a window, hiding padding before the text, or several of these."""
     padding = torch.arange(n) < config.padding  # (T,)
-    before, after = config.reach
-    cells = torch.ones(n, n, dtype=torch.bool).tril(after).triu(-before)
+    cells = window_mask(n, config.reach)
     seen = cells & ~padding  # (T, T)
     if not config.causal and bool(seen.all()):
         return Mask()
-    kind: MaskKind = "causal" if config.causal and before >= n - 1 else "window"
+    kind: MaskKind = "causal" if config.causal and config.reach[0] >= n - 1 else "window"
     if bool(padding.any()):
         kind = "padding" if bool(cells.all()) else "other"
     number, _, is_before = config.mask_value.partition("_")
@@ -126,7 +126,7 @@ class SeededAttention(nn.Module):
         self.mask = mask_of(config, n)
         self.cap = config.cap
         self.window = None if config.window is None else config.reach[0] + 1
-        self.sinks = None if config.sink is None else torch.full((config.head_count, 1, 1), config.sink)
+        self.sinks = sinks_of(config.sink, config.head_count)
         watch_inputs(self)
 
     def forward(self, x: Tensor) -> Tensor:
