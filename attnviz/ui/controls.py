@@ -68,7 +68,7 @@ MASK_VALUE_HELP = """−∞ is the same before and after the scaling. A finite n
 hidden; with a sink, such a row is all 0."""
 CAP_HELP = """As in Gemma 2: a scaled score s becomes c · tanh(s/c), which stays between −c and c."""
 SINK_HELP = """As in gpt-oss: one more column of the softmax, with this score for every query. It takes a share and
-gives nothing. There each head learns its own; here all heads have this one."""
+gives nothing. There each head learns its own; here all heads have this one, which is set, not learned."""
 WINDOW_HELP = """With the causal mask a query sees only the last keys, as many as this, itself among them (Mistral);
 without it, half as many on both sides of itself (ModernBERT)."""
 QK_NORM_HELP = "As in Qwen3: queries and keys are divided by their root mean square. A learned γ follows there; 1 here."
@@ -162,6 +162,23 @@ def _more() -> None:
         state.bound("projection_bias", st.toggle, "Biases of the projections")
     with right:
         state.bound("qk_norm", st.toggle, "Norms of Q and K", help=QK_NORM_HELP)
+    score_controls()
+    left, right = st.columns(2)
+    if state.get("qkv") == "linear":
+        with right:
+            state.bound(
+                "kv_heads", st.number_input, "Heads of keys", 1, 8, value=None, placeholder="as many",
+                help=KV_HEADS_HELP,
+            )  # fmt: skip
+    with left:
+        state.bound("padding", st.number_input, "Padding: first tokens", 0, MAX_TOKENS, help=PADDING_HELP)
+    if any(state.get(name) not in (None, "none", 0) for name in ("mask", "b_mask", "padding", "window")):
+        with right:
+            state.choice("mask_value", st.selectbox, "Hidden cells hold", help=MASK_VALUE_HELP)
+
+
+def score_controls() -> None:
+    """Show the settings of a toy's scores: the soft cap, the sink and the window."""
     places = st.columns(3)
     with places[0]:
         state.bound(
@@ -177,18 +194,6 @@ def _more() -> None:
         state.bound(
             "window", st.number_input, "Window", 1, MAX_TOKENS, value=None, placeholder="none", help=WINDOW_HELP
         )  # fmt: skip
-    left, right = st.columns(2)
-    if state.get("qkv") == "linear":
-        with right:
-            state.bound(
-                "kv_heads", st.number_input, "Heads of keys", 1, 8, value=None, placeholder="as many",
-                help=KV_HEADS_HELP,
-            )  # fmt: skip
-    with left:
-        state.bound("padding", st.number_input, "Padding: first tokens", 0, MAX_TOKENS, help=PADDING_HELP)
-    if any(state.get(name) not in (None, "none", 0) for name in ("mask", "b_mask", "padding", "window")):
-        with right:
-            state.choice("mask_value", st.selectbox, "Hidden cells hold", help=MASK_VALUE_HELP)
 
 
 def _fit_kv_heads() -> None:

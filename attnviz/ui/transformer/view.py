@@ -32,6 +32,7 @@ from attnviz.ui.messages import plain
 from attnviz.ui.sources import DESCRIBED, SavedView, view_of
 from attnviz.ui.tokens.choices import char_vocab
 from attnviz.ui.walk import Checks, check_step, mount_walk, offer_documents
+from attnviz.ui.widgets import settings_popover
 
 CHECKS = Checks(
     "transformer",
@@ -39,9 +40,9 @@ CHECKS = Checks(
     {
         **dict.fromkeys(("overview", "parameters", "cost"), "attnviz.ui.transformer.overview"),
         **dict.fromkeys(
-            ("token", "norm", "lens", "positions", "change", "padding", "dropout", "mistake"),
-            "attnviz.ui.transformer.checks",
+            ("token", "norm", "lens", "change", "padding", "dropout", "mistake"), "attnviz.ui.transformer.checks"
         ),
+        "positions": "attnviz.ui.transformer.positions",
     },
 )
 """The checks of the page; some of their modules import pandas"""
@@ -103,8 +104,10 @@ def toy_controls() -> None:
     left, right = st.columns(2, vertical_alignment="bottom")
     with left:
         controls.seed()
-    with right:
-        state.bound("bias", st.toggle, "Biases")
+    with right, settings_popover("More", "more_settings", width="stretch") as control:
+        if control.open:
+            state.bound("bias", st.toggle, "Biases")
+            controls.score_controls()
 
 
 def model_controls(source: Source, name: str | None) -> None:
