@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from attnviz.attention import Mask, causal_mask
+from attnviz.mask_reasons import MaskReasons
 from attnviz.measures.striking import StrikingHead, most_striking, word_pairs
 from attnviz.measures.summary import is_punctuation
 from attnviz.measures.survey import hidden_cells, rolled_out, survey, survey_name
@@ -160,9 +161,15 @@ def test_what_is_no_weight_is_cut_to_the_range() -> None:
 
 
 def test_only_blocks_hidden_throughout_are_marked_hidden() -> None:
-    hidden = np.triu(np.ones((6, 6), bool), 1)
+    hidden = np.triu(np.ones((6, 6), np.uint8), 1)
     assert hidden_thumbnail(hidden, 3).tolist() == [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
-    assert hidden_thumbnail(hidden, 6).tolist() == hidden.astype(int).tolist()
+    assert hidden_thumbnail(hidden, 6).tolist() == hidden.tolist()
+
+
+def test_a_hidden_block_says_why_by_the_first_of_its_reasons() -> None:
+    codes = MaskReasons(causal=True, window=(1, 0), padding=(0,)).codes(6, 6)
+    assert hidden_thumbnail(codes, 3).tolist() == [[0, 1, 1], [0, 0, 1], [2, 0, 0]]
+    assert hidden_thumbnail(codes, 6).tolist() == codes.tolist()
 
 
 def test_a_thumbnail_of_no_cells_is_refused() -> None:
