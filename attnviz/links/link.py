@@ -238,7 +238,9 @@ KEYS: dict[str, Key] = {
     "mean": Key(False, Switch(), "the mean of the chosen heads instead of each"),
     "sort": Key("", one_of(*MEASURES), "the measure by which the grid is sorted"),
     "label": Key(
-        "", Text(60), "only heads with this label, such as `previous-token head`; `broad` is “looks everywhere”"
+        "",
+        Text(60),
+        "only heads with this label, such as `previous-token head`; `broad` is “looks everywhere”",
     ),
     "recompute": Key(
         None,
