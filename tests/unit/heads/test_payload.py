@@ -213,7 +213,7 @@ def test_other_masks_than_a_causal_one_are_sent(trace: Trace) -> None:
     found = Trace(trace.tokens, None, {"encoder": (Block(masked),)}, trace.last_hidden_state)
     header, arrays = sent(found, "encoder"), shared(found, "encoder")
     assert header["causal"] is False
-    assert header["limited"] == [False], "its mask is not made of known reasons"
+    assert header["limited"] == [True], "a causal window of all keys but one"
     assert header["norms"] is False
     assert arrays.keys() == {"overview", "hidden"}
     np.testing.assert_array_equal(arrays["hidden"], (~mask).numpy())
