@@ -15,7 +15,7 @@ from attnviz import trained
 from attnviz.pretrained.names import BUILT_IN, BUILT_IN_TITLE
 from attnviz.settings import settings
 from attnviz.tokens import CharVocab, NoTokensError, Tokens, WordPiece, WordTokenizer
-from attnviz.toy.config import MAX_AVERAGED, MAX_TOKENS, ToyConfig
+from attnviz.toy.config import MAX_AVERAGED, MAX_TOKENS, NOT_ADDED, ToyConfig
 from attnviz.trace.model import Model
 from attnviz.trained.shipped import title
 
@@ -271,7 +271,8 @@ def open_toy(get: Get, resources: Resources) -> Toy:
 def averages_of(get: Get, resources: Resources) -> Walk:
     """Return the walk from averages to attention on the first tokens of a view's text.
 
-    It has the settings that the page offers; the view's other settings are ignored.
+    It has the settings that the page offers; the view's other settings are ignored. Positions that are no part of the
+    embeddings are left out.
 
     Raises:
         attnviz.tokens.NoTokensError: the text has no token.
@@ -279,7 +280,8 @@ def averages_of(get: Get, resources: Resources) -> Walk:
     from attnviz.toy.block import walk_to_attention
 
     tokens = tokenizer(get, resources, limit=MAX_AVERAGED)(get("text"))
-    return walk_to_attention(tokens, ToyConfig(positions=get("positions"), seed=get("seed")))
+    config = ToyConfig(positions=get("positions"), seed=get("seed"))
+    return walk_to_attention(tokens, replace(config, positions="none") if config.positions in NOT_ADDED else config)
 
 
 TOY = Source(

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.attention import Mask, MaskKind, apply_mask, causal_mask, window_mask
+from attnviz.formatting import joined
 from attnviz.mask_reasons import MaskReasons
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
@@ -317,8 +318,16 @@ def walk_to_attention(tokens: Tokens, config: ToyConfig) -> Walk:
 
     Raises:
         attnviz.tokens.NoTokensError: `tokens` is empty.
-        ValueError: there are more than MAX_AVERAGED tokens, for which the loop would be slow.
+        ValueError: there are more than MAX_AVERAGED tokens, for which the loop would be slow; or the toy has what the
+            walk does not show, such as a position bias.
     """
+    not_shown = {
+        "position bias": config.positions in BIASES, "soft cap": config.cap is not None,
+        "sink": config.sink is not None, "window": config.window is not None, "padding": config.padding > 0,
+    }  # fmt: skip
+    if any(not_shown.values()):
+        names = (name for name, is_on in not_shown.items() if is_on)
+        raise ValueError(f"from averages to attention, no {joined(names, 'or')} is shown: its scores would lack it")
     if len(tokens) > MAX_AVERAGED:
         raise ValueError(f"{len(tokens)} tokens: the loop takes at most {MAX_AVERAGED}")
     toy = trace_toy(tokens, config)

@@ -22,6 +22,27 @@ SETTINGS = ("text", "tokenizer", "charset", "positions", "seed")
 """The link keys of the settings on which the document depends"""
 
 
+LEFT_OUT = {
+    "rotary": "A rotation of queries and keys is no part of X",
+    "alibi": "ALiBi is added to scores, and is no part of X",
+    "buckets": "T5’s position bias is added to scores, and is no part of X",
+}
+"""Positions that are not in the rows that are averaged"""
+OF_THE_TOY = (
+    "Queries and keys are those of one head of the toy, with the scale 1/√D and a causal mask: without position bias, "
+    "soft cap, sink or window."
+)
+"""What the last way has, and leaves out"""
+
+
+def leave_out_positions() -> None:
+    """Replace positions of the toy that are no part of X by none, with a note."""
+    why = LEFT_OUT.get(state.get("positions"))
+    if why is not None:
+        state.note(f"{why}, whose rows are averaged here. So it is left out.")
+        state.put("positions", "none")
+
+
 def show_ways() -> None:
     """Show the ways on the first tokens of the text.
 

@@ -305,6 +305,7 @@ def show_padding(here: ShownPart) -> None:
     masked, free = float(moved.with_mask.max()), float(moved.without.max())
     same = "nothing but rounding" if masked else "nothing at all"
     causal = getattr(stack, "causal", False)
+    reached = " whose window reaches them" if here.model.description.windows else ""
     st.markdown(
         "Texts in a batch must have the same length, so short ones are filled up with tokens that mean nothing. With "
         f"the padding mask, {count} of them move the outputs by at most **{nonzero(masked, 3)}**: {same}. Without it, "
@@ -312,7 +313,7 @@ def show_padding(here: ShownPart) -> None:
         + (
             ": the causal mask hides them too, as they come after the text."
             if causal
-            else ": every token has spread some of its attention over them."
+            else f": every token{reached} has spread some of its attention over them."
         )
     )
     series = {"with the padding mask": moved.with_mask.tolist(), "without": moved.without.tolist()}

@@ -54,6 +54,7 @@ PURPOSES = {
     "both": "Both translate: an encoder reads one text, a decoder writes another and looks at the first (the paper).",
 }
 """The purpose of each architecture"""
+IN_WINDOW = " Here a window limits what a token sees of its own text."
 NORMS_HELP = (
     """*post*: after each sum, as in the paper and BERT. *pre*: before attention and feed-forward, as in GPT-2."""
 )
@@ -70,7 +71,8 @@ _DECODER, _HIDDEN = "decoder_blocks", "hidden_width"
 def toy_controls() -> None:
     """Show the settings of the toy transformer."""
     chosen = state.choice("architecture", st.segmented_control, "Architecture", required=True, width="stretch")
-    st.caption(PURPOSES[chosen])
+    state.sync_widget("window")
+    st.caption(PURPOSES[chosen] + ("" if state.get("window") is None else IN_WINDOW))
     has_both = chosen == "both"
     if has_both:
         state.bound(
