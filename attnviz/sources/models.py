@@ -268,6 +268,20 @@ def open_toy(get: Get, resources: Resources) -> Toy:
     return Toy(ToyConfig.of(get), tokenizer(get, resources))
 
 
+LEFT_OUT: dict[str, str] = {
+    "rotary": "A rotation of queries and keys is no part of X",
+    "alibi": "ALiBi is added to scores, and is no part of X",
+    "buckets": "T5’s position bias is added to scores, and is no part of X",
+}
+"""Positions that are not in the rows that are averaged"""
+
+
+def left_out_of_averages(get: Get) -> str:
+    """Return a sentence on a view's positions that `averages_of` leaves out; "" if it has none of these."""
+    why = LEFT_OUT.get(get("positions"))
+    return "" if why is None else f"{why}, whose rows are averaged here. So it is left out."
+
+
 def averages_of(get: Get, resources: Resources) -> Walk:
     """Return the walk from averages to attention on the first tokens of a view's text.
 

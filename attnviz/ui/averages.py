@@ -8,7 +8,7 @@ from typing import Any
 
 from attnviz.links.pages import PAGES
 from attnviz.runtime.arrays import array_store
-from attnviz.sources.models import averages_of, tokenizer
+from attnviz.sources.models import averages_of, left_out_of_averages, tokenizer
 from attnviz.tokens import CharVocab, NoTokensError, Tokens
 from attnviz.toy.config import MAX_AVERAGED
 from attnviz.ui import shell, state
@@ -22,12 +22,6 @@ SETTINGS = ("text", "tokenizer", "charset", "positions", "seed")
 """The link keys of the settings on which the document depends"""
 
 
-LEFT_OUT = {
-    "rotary": "A rotation of queries and keys is no part of X",
-    "alibi": "ALiBi is added to scores, and is no part of X",
-    "buckets": "T5’s position bias is added to scores, and is no part of X",
-}
-"""Positions that are not in the rows that are averaged"""
 OF_THE_TOY = (
     "Queries and keys are those of one head of the toy, with the scale 1/√D and a causal mask: without position bias, "
     "soft cap, sink or window."
@@ -37,9 +31,9 @@ OF_THE_TOY = (
 
 def leave_out_positions() -> None:
     """Replace positions of the toy that are no part of X by none, with a note."""
-    why = LEFT_OUT.get(state.get("positions"))
-    if why is not None:
-        state.note(f"{why}, whose rows are averaged here. So it is left out.")
+    sentence = left_out_of_averages(state.get)
+    if sentence:
+        state.note(sentence)
         state.put("positions", "none")
 
 

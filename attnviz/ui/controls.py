@@ -68,7 +68,7 @@ MASK_VALUE_HELP = """−∞ is the same before and after the scaling. A finite n
 hidden; with a sink, such a row is all 0."""
 CAP_HELP = """As in Gemma 2: a scaled score s becomes c · tanh(s/c), which stays between −c and c."""
 SINK_HELP = """As in gpt-oss: one more column of the softmax, with this score for every query. It takes a share and
-gives nothing. There each head learns its own; here all heads have this one, which is set, not learned."""
+gives nothing. There each head learns its own; here all heads have this one."""
 WINDOW_HELP = """With the causal mask a query sees only the last keys, as many as this, itself among them (Mistral);
 without it, half as many on both sides of itself (ModernBERT)."""
 QK_NORM_HELP = "As in Qwen3: queries and keys are divided by their root mean square. A learned γ follows there; 1 here."
