@@ -6,7 +6,7 @@ thumbnails, measures, labels and norms, and is computed once per text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -143,7 +143,7 @@ def survey(trace: Trace, kind: Kind, name: str) -> Survey:
     surveyed = [_survey_layer(layer, measures) for layer in layers]
     values = np.stack([of_layer for of_layer, _ in surveyed])
     uniform = uniform_measures(torch.from_numpy(hidden), measures).numpy()
-    labels = label_heads(values, _uniform_of_layers(layers, measures), measures)
+    of_layers = _uniform_of_layers(layers, measures, {hidden.tobytes(): uniform})
     norms = None
     if all(layer.output_projection is not None for layer in layers):
         norms = _frozen(np.stack([transformed_norms(layer).numpy() for layer in layers]))
@@ -152,7 +152,7 @@ def survey(trace: Trace, kind: Kind, name: str) -> Survey:
         measures,
         _frozen(values),
         _frozen(uniform),
-        tuple(tuple(map(tuple, layer)) for layer in labels),
+        tuple(tuple(map(tuple, layer)) for layer in label_heads(values, of_layers, measures)),
         _frozen(np.stack([small for _, small in surveyed])),
         norms,
         _frozen(hidden),
@@ -162,10 +162,14 @@ def survey(trace: Trace, kind: Kind, name: str) -> Survey:
     )
 
 
-def _uniform_of_layers(layers: Sequence[LayerTrace], measures: Sequence[Measure]) -> npt.NDArray[np.float32]:
-    """Return the measures of uniform attention over what each layer's own mask shows, (L, M)."""
-    by_mask: dict[bytes, npt.NDArray[np.float32]] = {}
-    of_layers = []
+def _uniform_of_layers(
+    layers: Sequence[LayerTrace], measures: Sequence[Measure], known: Mapping[bytes, npt.NDArray[np.float32]]
+) -> npt.NDArray[np.float32]:
+    """Return the measures of uniform attention over what each layer's own mask shows, (L, M).
+
+    `known` are those of some masks, by the bytes of their hidden cells.
+    """
+    by_mask, of_layers = dict(known), []
     for layer in layers:
         hidden = hidden_cells([layer])
         key = hidden.tobytes()
