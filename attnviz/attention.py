@@ -314,10 +314,28 @@ def and_causal(mask: Tensor | None, n: int, *, before: int = 0) -> Tensor:
         n: the number of queries.
         before: the number of tokens before them, which are keys only (see `attnviz.toy.layers.Past`).
     """
-    causal = causal_mask(before + n)[before:]
+    return _both(mask, causal_mask(before + n)[before:])
+
+
+def window_mask(n: int, reach: tuple[int, int]) -> Tensor:
+    """Return the mask, (n, n) bool, of queries that look at `reach` keys before and after themselves, and at their own.
+
+    With no keys after themselves they have a causal window.
+    """
+    before, after = reach
+    return torch.ones(n, n, dtype=torch.bool).tril(after).triu(-before)
+
+
+def and_window(mask: Tensor | None, n: int, reach: tuple[int, int], *, before: int = 0) -> Tensor:
+    """Return a mask combined with `window_mask`; the other arguments are those of `and_causal`."""
+    return _both(mask, window_mask(before + n, reach)[before:])
+
+
+def _both(mask: Tensor | None, visible: Tensor) -> Tensor:
+    """Return a mask, bool or float, that also hides the cells that are not visible."""
     if mask is None:
-        return causal
-    return mask & causal if mask.dtype == torch.bool else mask.masked_fill(~causal, -torch.inf)
+        return visible
+    return mask & visible if mask.dtype == torch.bool else mask.masked_fill(~visible, -torch.inf)
 
 
 def padding_mask(lengths: Tensor, n: int) -> Tensor:

@@ -5,7 +5,7 @@ import streamlit as st
 from attnviz.runtime.lock import page_lock
 from attnviz.tokens import NoTokensError
 from attnviz.ui import controls, shell, side_bar, state
-from attnviz.ui.averages import show_ways
+from attnviz.ui.averages import OF_THE_TOY, leave_out_positions, show_ways
 
 
 @st.fragment
@@ -20,8 +20,10 @@ def ways() -> None:
 
 
 shell.begin("averages")
+leave_out_positions()
 with side_bar.settings():
     controls.token_controls(controls.ADDED_POSITIONS)
     controls.seed()
+    st.caption(OF_THE_TOY)
 shell.text()
 ways()

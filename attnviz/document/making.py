@@ -258,7 +258,11 @@ def _masks(walks: Sequence[Walk]) -> dict[str, _Held | None]:
 
 def _thumbnails(walk: Walk, weights: npt.NDArray[np.uint8]) -> dict[str, npt.NDArray[np.uint8]]:
     hidden = (walk.layer.hidden(walk.head) if walk.layer.mask.is_infinite else walk.steps.hidden_weights).numpy()
-    arrays = {"thumbnails": weights, **({"hidden_thumbnail": hidden_thumbnail(hidden)} if hidden.any() else {})}
+    reasons = walk.layer.mask_reasons
+    codes = hidden.astype("uint8")
+    if reasons is not None:
+        codes *= reasons.codes(*hidden.shape)
+    arrays = {"thumbnails": weights, **({"hidden_thumbnail": hidden_thumbnail(codes)} if hidden.any() else {})}
     return {name: read_only(array) for name, array in arrays.items()}
 
 

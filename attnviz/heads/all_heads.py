@@ -160,6 +160,7 @@ def explorer_payload(
         "mask_reasons": [None if (why := layer.mask_reasons) is None else asdict(why) for layer in trace.layers[kind]],
         "shared_by": [layer.shared_by for layer in trace.layers[kind]],
         "layer_marks": window_marks([layer.window for layer in trace.layers[kind]], kind),
+        "limited": survey.limited,
         "has_sinks": any(layer.sinks is not None for layer in trace.layers[kind]),
     }  # fmt: skip
     return header, {"measures": survey.values}

@@ -150,7 +150,7 @@ KEYS: dict[str, Key] = {
     "window": Key(
         None,
         Integer(1, MAX_TOKENS),
-        "the width of the toy's window: with `mask=causal` the last keys, else half as many on both sides; without it, "
+        "the width of the toy's window: with a causal mask the last keys, else half as many on both sides; without it, "
         "none",
     ),
     "qk_norm": Key(False, Switch(), "whether the toy's queries and keys are normalised"),
@@ -238,7 +238,9 @@ KEYS: dict[str, Key] = {
     "mean": Key(False, Switch(), "the mean of the chosen heads instead of each"),
     "sort": Key("", one_of(*MEASURES), "the measure by which the grid is sorted"),
     "label": Key(
-        "", Text(60), "only heads with this label, such as `previous-token head`; `broad` is “looks everywhere”"
+        "",
+        Text(60),
+        "only heads with this label, such as `previous-token head`; `broad` is “looks everywhere”",
     ),
     "recompute": Key(
         None,

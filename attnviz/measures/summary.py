@@ -238,14 +238,14 @@ def label_heads(
 
     Args:
         values: the M measures of each head, (L, H, M).
-        uniform: the measures of a head with uniform attention, (M,).
+        uniform: the measures of a head with uniform attention, (M,); or of one in each layer, (L, M).
         measures: the M measures.
     """
     names = [measure.name for measure in measures]
     labels = {measure.name: measure.label for measure in measures}
     by_label = holding(
         dict(zip(names, np.moveaxis(values, -1, 0), strict=True)),
-        dict(zip(names, uniform, strict=True)),
+        dict(zip(names, np.moveaxis(np.atleast_2d(uniform), -1, 0)[..., None], strict=True)),
         [name for name in names if labels[name]],
     )
     layers, heads = values.shape[:2]
@@ -282,9 +282,16 @@ def possible_labels(measures: Sequence[Measure]) -> list[str]:
     return [*(measure.label for measure in measures if measure.label), DIAGONAL, BROAD_HEAD]
 
 
-def shown_label(label: str) -> str:
-    """Return a label as the page shows it; links have "broad"."""
-    return "looks everywhere" if label == BROAD_HEAD else label
+def shown_label(label: str, *, limited: bool = False) -> str:
+    """Return a label as the page shows it; links have "broad".
+
+    Args:
+        label: one of the labels of `label_heads`.
+        limited: whether which keys a query sees depends on the query, as with a causal mask or a window.
+    """
+    if label != BROAD_HEAD:
+        return label
+    return "looks everywhere it may" if limited else "looks everywhere"
 
 
 def _dominates(share: Any, expected: Any) -> npt.NDArray[np.bool_]:

@@ -6,7 +6,7 @@ thumbnails, measures, labels and norms, and is computed once per text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -106,7 +106,7 @@ class Survey(ArraysSize):
     values: npt.NDArray[np.float32]
     """(L, H, M)"""
     uniform: npt.NDArray[np.float32]
-    """(M,): the values of uniform attention"""
+    """(M,): the values of uniform attention over the cells that some layer shows"""
     labels: Labels
     overview: npt.NDArray[np.uint8]
     """(L, H, n, m): thumbnails"""
@@ -118,6 +118,8 @@ class Survey(ArraysSize):
     """Whether the mask of every layer is the causal one"""
     numbers: tuple[int, ...]
     """The layers' numbers in the model, (L,)"""
+    limited: tuple[bool, ...]
+    """Of each layer, whether which keys a query sees depends on the query: a causal mask, or a window"""
 
 
 def survey_name(trace: Trace, kind: Kind) -> str:
@@ -141,6 +143,7 @@ def survey(trace: Trace, kind: Kind, name: str) -> Survey:
     surveyed = [_survey_layer(layer, measures) for layer in layers]
     values = np.stack([of_layer for of_layer, _ in surveyed])
     uniform = uniform_measures(torch.from_numpy(hidden), measures).numpy()
+    of_layers = _uniform_of_layers(layers, measures, {hidden.tobytes(): uniform})
     norms = None
     if all(layer.output_projection is not None for layer in layers):
         norms = _frozen(np.stack([transformed_norms(layer).numpy() for layer in layers]))
@@ -149,13 +152,31 @@ def survey(trace: Trace, kind: Kind, name: str) -> Survey:
         measures,
         _frozen(values),
         _frozen(uniform),
-        tuple(tuple(map(tuple, layer)) for layer in label_heads(values, uniform, measures)),
+        tuple(tuple(map(tuple, layer)) for layer in label_heads(values, of_layers, measures)),
         _frozen(np.stack([small for _, small in surveyed])),
         norms,
         _frozen(hidden),
         all(layer.mask.kind == "causal" for layer in layers),
         trace.numbers[kind],
+        tuple((reasons := layer.mask_reasons) is not None and reasons.depends_on_query for layer in layers),
     )
+
+
+def _uniform_of_layers(
+    layers: Sequence[LayerTrace], measures: Sequence[Measure], known: Mapping[bytes, npt.NDArray[np.float32]]
+) -> npt.NDArray[np.float32]:
+    """Return the measures of uniform attention over what each layer's own mask shows, (L, M).
+
+    `known` are those of some masks, by the bytes of their hidden cells.
+    """
+    by_mask, of_layers = dict(known), []
+    for layer in layers:
+        hidden = hidden_cells([layer])
+        key = hidden.tobytes()
+        if key not in by_mask:
+            by_mask[key] = uniform_measures(torch.from_numpy(hidden), measures).numpy()
+        of_layers.append(by_mask[key])
+    return np.stack(of_layers)
 
 
 def hidden_cells(layers: Sequence[LayerTrace]) -> npt.NDArray[np.bool_]:

@@ -24,9 +24,15 @@ def thumbnails(weights: npt.NDArray[Any], size: int = SIZE) -> npt.NDArray[np.ui
     return shades  # (H, n, m)
 
 
-def hidden_thumbnail(hidden: npt.NDArray[np.bool_], size: int = SIZE) -> npt.NDArray[np.uint8]:
-    """Shrink a mask of hidden cells (Tq, Tk) to (n, m) bytes: 1 if *all* cells of the block are hidden."""
-    return _pool(np.logical_and, hidden, size).astype(np.uint8)  # (n, m)
+def hidden_thumbnail(codes: npt.NDArray[np.uint8], size: int = SIZE) -> npt.NDArray[np.uint8]:
+    """Shrink the cells that a mask hides, (Tq, Tk), to (n, m) bytes: above 0 if *all* cells of the block are hidden.
+
+    Args:
+        codes: 0 for a visible cell; for a hidden one why it is, as `MaskReasons.codes` says it, or 1 if that is not
+            known. Of several reasons in a block, the first one counts.
+        size: the most cells along a side.
+    """
+    return _pool(np.minimum, codes, size)  # (n, m)
 
 
 def _pool(combine: np.ufunc, array: npt.NDArray[Any], size: int) -> npt.NDArray[Any]:

@@ -15,7 +15,7 @@ from attnviz import trained
 from attnviz.pretrained.names import BUILT_IN, BUILT_IN_TITLE
 from attnviz.settings import settings
 from attnviz.tokens import CharVocab, NoTokensError, Tokens, WordPiece, WordTokenizer
-from attnviz.toy.config import MAX_AVERAGED, MAX_TOKENS, ToyConfig
+from attnviz.toy.config import MAX_AVERAGED, MAX_TOKENS, NOT_ADDED, ToyConfig
 from attnviz.trace.model import Model
 from attnviz.trained.shipped import title
 
@@ -268,10 +268,25 @@ def open_toy(get: Get, resources: Resources) -> Toy:
     return Toy(ToyConfig.of(get), tokenizer(get, resources))
 
 
+LEFT_OUT: dict[str, str] = {
+    "rotary": "A rotation of queries and keys is no part of X",
+    "alibi": "ALiBi is added to scores, and is no part of X",
+    "buckets": "T5’s position bias is added to scores, and is no part of X",
+}
+"""Positions that are not in the rows that are averaged"""
+
+
+def left_out_of_averages(get: Get) -> str:
+    """Return a sentence on a view's positions that `averages_of` leaves out; "" if it has none of these."""
+    why = LEFT_OUT.get(get("positions"))
+    return "" if why is None else f"{why}, whose rows are averaged here. So it is left out."
+
+
 def averages_of(get: Get, resources: Resources) -> Walk:
     """Return the walk from averages to attention on the first tokens of a view's text.
 
-    It has the settings that the page offers; the view's other settings are ignored.
+    It has the settings that the page offers; the view's other settings are ignored. Positions that are no part of the
+    embeddings are left out.
 
     Raises:
         attnviz.tokens.NoTokensError: the text has no token.
@@ -279,7 +294,8 @@ def averages_of(get: Get, resources: Resources) -> Walk:
     from attnviz.toy.block import walk_to_attention
 
     tokens = tokenizer(get, resources, limit=MAX_AVERAGED)(get("text"))
-    return walk_to_attention(tokens, ToyConfig(positions=get("positions"), seed=get("seed")))
+    config = ToyConfig(positions=get("positions"), seed=get("seed"))
+    return walk_to_attention(tokens, replace(config, positions="none") if config.positions in NOT_ADDED else config)
 
 
 TOY = Source(

@@ -228,7 +228,7 @@ def of_model(
 
 
 TOY_KEYS = ("pair", "head", "architecture", "depth", "decoder_depth", "heads", "width", "feed_forward", "norm",
-        "activation", "bias", "positions", "tokenizer", "charset", "seed")  # fmt: skip
+        "activation", "bias", "positions", "tokenizer", "charset", "cap", "sink", "window", "seed")  # fmt: skip
 
 
 def open_transformer(get: Get, resources: Resources) -> ToyTransformer:

@@ -16,7 +16,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attnviz.attention import Mask, MaskKind, apply_mask, causal_mask
+from attnviz.attention import Mask, MaskKind, apply_mask, causal_mask, window_mask
+from attnviz.formatting import joined
 from attnviz.mask_reasons import MaskReasons
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
@@ -30,6 +31,7 @@ from attnviz.toy.weights import (
     embed_positions,
     embed_tokens,
     rotary_positions,
+    sinks_of,
     sum_of,
 )
 from attnviz.trace.head_norm import HeadNorm
@@ -89,12 +91,11 @@ def _rows_of_output(seed: int, head: int, size: int, width: int) -> Tensor:
 def mask_of(config: ToyConfig, n: int) -> Mask:
     """Return the mask of a toy for n tokens: causal, a window, hiding padding before the text, or several of these."""
     padding = torch.arange(n) < config.padding  # (T,)
-    before, after = config.reach
-    cells = torch.ones(n, n, dtype=torch.bool).tril(after).triu(-before)
+    cells = window_mask(n, config.reach)
     seen = cells & ~padding  # (T, T)
     if not config.causal and bool(seen.all()):
         return Mask()
-    kind: MaskKind = "causal" if config.causal and before >= n - 1 else "window"
+    kind: MaskKind = "causal" if config.causal and config.reach[0] >= n - 1 else "window"
     if bool(padding.any()):
         kind = "padding" if bool(cells.all()) else "other"
     number, _, is_before = config.mask_value.partition("_")
@@ -126,7 +127,7 @@ class SeededAttention(nn.Module):
         self.mask = mask_of(config, n)
         self.cap = config.cap
         self.window = None if config.window is None else config.reach[0] + 1
-        self.sinks = None if config.sink is None else torch.full((config.head_count, 1, 1), config.sink)
+        self.sinks = sinks_of(config.sink, config.head_count)
         watch_inputs(self)
 
     def forward(self, x: Tensor) -> Tensor:
@@ -317,8 +318,16 @@ def walk_to_attention(tokens: Tokens, config: ToyConfig) -> Walk:
 
     Raises:
         attnviz.tokens.NoTokensError: `tokens` is empty.
-        ValueError: there are more than MAX_AVERAGED tokens, for which the loop would be slow.
+        ValueError: there are more than MAX_AVERAGED tokens, for which the loop would be slow; or the toy has what the
+            walk does not show, such as a position bias.
     """
+    not_shown = {
+        "position bias": config.positions in BIASES, "soft cap": config.cap is not None,
+        "sink": config.sink is not None, "window": config.window is not None, "padding": config.padding > 0,
+    }  # fmt: skip
+    if any(not_shown.values()):
+        names = (name for name, is_on in not_shown.items() if is_on)
+        raise ValueError(f"from averages to attention, no {joined(names, 'or')} is shown: its scores would lack it")
     if len(tokens) > MAX_AVERAGED:
         raise ValueError(f"{len(tokens)} tokens: the loop takes at most {MAX_AVERAGED}")
     toy = trace_toy(tokens, config)

@@ -103,20 +103,15 @@ class ToyConfig:
             ("numbers a head", self.head_size, 2, MAX_HEAD_SIZE),
             ("numbers a token", self.width, MIN_WIDTH, MAX_MODEL_WIDTH),
             ("tokens of padding", self.padding, 0, MAX_TOKENS),
-            ("keys in a window", 1 if self.window is None else self.window, 1, MAX_TOKENS),
         ):
             if not low <= value <= high:
                 raise ValueError(f"{value} {name}: the toy has {low} to {high}")
+        _check_scores(self, "the toy")
         if self.kv_heads is not None and (self.kv_heads < 1 or self.heads % self.kv_heads):
             raise ValueError(f"{self.heads} heads can't share {self.kv_heads} heads of keys and values")
         for name, std in self.stds.items():
             if std is not None and not 0 <= std <= MAX_STD:  # nan is neither
                 raise ValueError(f"a standard deviation of {std} of W_{name}: the toy has 0 to {MAX_STD}")
-
-        if self.cap is not None and not MIN_CAP <= self.cap <= MAX_CAP:
-            raise ValueError(f"a soft cap of {self.cap}: the toy has {MIN_CAP} to {MAX_CAP}")
-        if self.sink is not None and not abs(self.sink) <= MAX_SINK:
-            raise ValueError(f"a sink of {self.sink}: the toy has −{MAX_SINK} to {MAX_SINK}")
 
     @property
     def stds(self) -> dict[str, float | None]:
@@ -132,8 +127,9 @@ class ToyConfig:
     @property
     def reach(self) -> tuple[int, int]:
         """How many keys before and after itself a query may see, padding aside."""
-        before = MAX_TOKENS if self.window is None else self.window - 1 if self.causal else self.window // 2
-        return before, 0 if self.causal else before
+        if self.window is None:
+            return MAX_TOKENS, 0 if self.causal else MAX_TOKENS
+        return reach_of(self.window, causal=self.causal)
 
     @property
     def kind(self) -> Literal["encoder", "decoder"]:
@@ -154,6 +150,25 @@ class ToyConfig:
     def width_per_head(self) -> int:
         """The effective D: only linear projections change the width."""
         return self.head_size if self.qkv == "linear" else self.width
+
+
+def reach_of(window: int, *, causal: bool) -> tuple[int, int]:
+    """Return how many keys before and after itself a query sees in a window of this width."""
+    return (window - 1, 0) if causal else (window // 2, window // 2)
+
+
+def _check_scores(config: ToyConfig | TransformerConfig, who: str) -> None:
+    """Check the soft cap, the sink and the window.
+
+    Raises:
+        ValueError: one is out of range.
+    """
+    if config.cap is not None and not MIN_CAP <= config.cap <= MAX_CAP:
+        raise ValueError(f"a soft cap of {config.cap}: {who} has {MIN_CAP} to {MAX_CAP}")
+    if config.sink is not None and not abs(config.sink) <= MAX_SINK:
+        raise ValueError(f"a sink of {config.sink}: {who} has −{MAX_SINK} to {MAX_SINK}")
+    if config.window is not None and not 1 <= config.window <= MAX_TOKENS:
+        raise ValueError(f"{config.window} keys in a window: {who} has 1 to {MAX_TOKENS}")
 
 
 Architecture = Literal["encoder", "decoder", "both"]
@@ -195,6 +210,12 @@ class TransformerConfig:
     """The number of decoder blocks in a model with both; None: as many as the encoder has"""
     feed_forward: int | None = None
     """F of every block; None: 4 · C"""
+    cap: float | None = None
+    """As in `ToyConfig`, of every attention"""
+    sink: float | None = None
+    """As in `ToyConfig`, of every attention"""
+    window: int | None = None
+    """As in `ToyConfig`, of every self-attention: a decoder's reaches back only"""
 
     @classmethod
     def of(cls, get: Callable[[str], Any]) -> TransformerConfig:
@@ -220,6 +241,7 @@ class TransformerConfig:
                 raise ValueError(f"{value} {name}: the toy transformer has {low} to {high}")
         if self.width % self.heads:
             raise ValueError(f"a width of {self.width} can't be divided into {self.heads} heads")
+        _check_scores(self, "the toy transformer")
 
     @property
     def layers(self) -> dict[Kind, tuple[int, int]]:
@@ -232,15 +254,31 @@ class TransformerConfig:
     @property
     def rotated(self) -> dict[Kind, tuple[int, ...]]:
         """The layers that turn queries and keys by their positions, by kind: those of self-attention, or none."""
-        if self.positions != "rotary" or self.width == self.heads:  # heads of width 1 have no pair to turn
-            return {}
-        return {kind: tuple(range(count)) for kind, (count, _) in self.layers.items() if kind != "cross"}
+        is_on = self.positions == "rotary" and self.width > self.heads  # heads of width 1 have no pair to turn
+        return self._self_attentions if is_on else {}
 
     @property
     def biased(self) -> dict[Kind, tuple[int, ...]]:
         """The layers whose scores get a position bias, by kind: those of self-attention, or none."""
-        if self.positions not in BIASES:
-            return {}
+        return self._self_attentions if self.positions in BIASES else {}
+
+    @property
+    def capped(self) -> dict[Kind, tuple[int, ...]]:
+        """The layers whose scores have a soft cap, by kind: all, or none."""
+        return {} if self.cap is None else {kind: tuple(range(count)) for kind, (count, _) in self.layers.items()}
+
+    @property
+    def windows(self) -> dict[Kind, tuple[int, ...]]:
+        """How many keys the window has on each side that it reaches to, of each layer of self-attention, by kind."""
+        reaches = {kind: self.reach(kind) for kind in self.layers}
+        return {kind: (reach[0] + 1,) * self.layers[kind][0] for kind, reach in reaches.items() if reach is not None}
+
+    def reach(self, kind: Kind) -> tuple[int, int] | None:
+        """Return how many keys before and after itself a query of this kind sees; None if there is no window."""
+        return None if self.window is None or kind == "cross" else reach_of(self.window, causal=kind == "decoder")
+
+    @property
+    def _self_attentions(self) -> dict[Kind, tuple[int, ...]]:
         return {kind: tuple(range(count)) for kind, (count, _) in self.layers.items() if kind != "cross"}
 
     @property

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from attnviz.attention import and_causal
-from attnviz.toy.weights import rotary_positions
+from attnviz.attention import and_causal, and_window
+from attnviz.toy.weights import rotary_positions, sinks_of
 from attnviz.trace.layer import ACTIVATIONS, BlockSteps, BlockWeights, LinearMap, Norm, Projection
 from attnviz.trace.model import Activation
 from attnviz.trace.position_bias import PositionBias
@@ -69,6 +69,12 @@ class MultiHeadAttention(nn.Module):
         """Whether queries and keys are turned"""
         self.position_bias: Callable[[int], PositionBias] | None = None
         """Returns what is added to the scores of n positions of a text; None if nothing is"""
+        self.cap: float | None = None
+        """The soft cap of the scaled scores; None for none"""
+        self.sink: float | None = None
+        """The score of the sink of every head; None for none"""
+        self.reach: tuple[int, int] | None = None
+        """How many keys before and after itself a query sees, of one text; None if there is no window"""
         self.query, self.key, self.value, self.output = (nn.Linear(width, width, bias=bias) for _ in range(4))
         watch_inputs(self, _inputs)
 
@@ -110,10 +116,15 @@ class MultiHeadAttention(nn.Module):
             query, key = rotation.apply(query), rotation.apply(key)
         if past is not None:
             key, value = past.extend(key, value)
-        bias = None
+        rows, keys = query.shape[-2], key.shape[-2]
+        bias, window = None, None
         if self.position_bias is not None:
-            bias = self.position_bias(key.shape[-2]).cells[:, -query.shape[-2] :]  # of the last rows, after a past
-        output: Tensor = self.output(recorded_attention(self, query, key, value, mask=mask, position_bias=bias).concat)
+            bias = self.position_bias(keys).cells[:, -rows:]  # of the last rows, after a past
+        if self.reach is not None:
+            mask, window = and_window(mask, rows, self.reach, before=keys - rows), self.reach[0] + 1
+        of_scores: dict[str, Any] = {"mask": mask, "cap": self.cap, "sinks": sinks_of(self.sink, self.heads)}
+        steps = recorded_attention(self, query, key, value, **of_scores, position_bias=bias, window=window)
+        output: Tensor = self.output(steps.concat)
         return output
 
     def _split(self, projected: Tensor) -> Tensor:

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.attention import Mask
+from attnviz.mask_reasons import MaskReasons
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.toy.config import BIASES, EXAMPLE_TARGET, MAX_TEXT_TOKENS, MAX_WIDTH, TransformerConfig
@@ -96,10 +97,13 @@ def draw_stack(config: TransformerConfig) -> Encoder | Seq2Seq:
             else Encoder(config.width, causal=config.architecture == "decoder", **settings)
         )
     for module in stack.modules():
-        if isinstance(module, EncoderLayer | DecoderLayer):
+        if isinstance(module, MultiHeadAttention):
+            module.cap, module.sink = config.cap, config.sink
+        elif isinstance(module, EncoderLayer | DecoderLayer):
+            is_causal = isinstance(module, DecoderLayer) or config.architecture == "decoder"
             module.attention.rotary = config.positions == "rotary"
+            module.attention.reach = config.reach("decoder" if is_causal else "encoder")
             if config.positions in BIASES:
-                is_causal = isinstance(module, DecoderLayer) or config.architecture == "decoder"
                 module.attention.position_bias = partial(_position_bias, config, causal=is_causal)
     with torch.no_grad():
         for name, module in stack.named_modules():
@@ -134,8 +138,8 @@ def blocks_of(stack: Encoder | Seq2Seq, calls: Sequence[Call]) -> dict[Kind, tup
     remaining = iter(calls)
     if isinstance(stack, Encoder):
         kind: Kind = "decoder" if stack.causal else "encoder"
-        return {kind: tuple(_encoder_block(layer, next(remaining)) for layer in stack.layers)}
-    encoder = tuple(_encoder_block(layer, next(remaining)) for layer in stack.encoder.layers)
+        return {kind: tuple(_encoder_block(layer, next(remaining), kind) for layer in stack.layers)}
+    encoder = tuple(_encoder_block(layer, next(remaining), "encoder") for layer in stack.encoder.layers)
     decoder: dict[Kind, list[Block]] = {"decoder": [], "cross": []}
     for layer in stack.decoder.layers:
         if not isinstance(layer, DecoderLayer):
@@ -144,17 +148,17 @@ def blocks_of(stack: Encoder | Seq2Seq, calls: Sequence[Call]) -> dict[Kind, tup
         if cross_call.key_input is None:
             raise TypeError("an attention of the toy is recorded with its inputs")
         after = partial(_after, layer, cross_call.key_input)
-        self_attention = _attention(layer.attention, self_call)
-        cross_attention = _attention(layer.cross_attention, cross_call)
+        self_attention = _attention(layer.attention, self_call, "decoder")
+        cross_attention = _attention(layer.cross_attention, cross_call, "cross")
         decoder["decoder"].append(Block(self_attention, after, "", self_call.block_input, layer.weights()))
         decoder["cross"].append(Block(cross_attention, None, SAME_BLOCK, cross_call.block_input, layer.weights()))
     return {"encoder": encoder, **{kind: tuple(blocks) for kind, blocks in decoder.items()}}
 
 
-def _encoder_block(layer: nn.Module, call: Call) -> Block:
+def _encoder_block(layer: nn.Module, call: Call, kind: Kind) -> Block:
     if not isinstance(layer, EncoderLayer | ReducedLayer):
         raise TypeError("an encoder consists of encoder layers, whole or reduced")
-    attention = _attention(layer.attention, call)
+    attention = _attention(layer.attention, call, kind)
     if isinstance(layer, ReducedLayer) and not layer.residual:
         return Block(attention, None, NO_RESIDUAL, call.block_input)
     return Block(attention, layer.after, "", call.block_input, layer.weights())
@@ -164,9 +168,10 @@ def _after(layer: DecoderLayer, encoded: Tensor, x: Tensor, output: Tensor) -> B
     return layer.after(x, output, encoded)
 
 
-def _attention(module: MultiHeadAttention, call: Call) -> LayerTrace:
+def _attention(module: MultiHeadAttention, call: Call, kind: Kind) -> LayerTrace:
     mask, count = Mask.recognise(call.mask), call.query.shape[-2]
     bias = None if module.position_bias is None else module.position_bias(count)
+    reasons = None if module.reach is None else MaskReasons(kind == "decoder", module.reach).occurring(count, count)
     return call.traced(
         mask,
         buckets=None if bias is None else bias.buckets,
@@ -174,6 +179,7 @@ def _attention(module: MultiHeadAttention, call: Call) -> LayerTrace:
         projections=module.projections(),
         output_projection=module.output_projection(),
         rotation=module.rotation(count),
+        stated_reasons=reasons,
     )
 
 
@@ -250,7 +256,9 @@ class ToyTransformer(ShortRepr):
             feed_forward=config.hidden_width,
             parameters=parameters_of(shared_stack(config)),
             sizes=sizes_of(shared_stack(config)),
-            steps_in={"rotated": config.rotated, "biased": config.biased},
+            steps_in={"rotated": config.rotated, "capped": config.capped, "biased": config.biased},
+            has_sinks=config.sink is not None,
+            windows=dict(config.windows),
             unavailable={"logits": NO_HEAD} if config.architecture == "encoder" else {},
         )
 

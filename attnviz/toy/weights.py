@@ -169,6 +169,12 @@ def draw_position_bias(kind: Positions, heads: int, n: int, seed: int, *, causal
     return PositionBias(table[:, buckets.of(n, n)], buckets)
 
 
+def sinks_of(score: float | None, heads: int) -> Tensor | None:
+    """Return the sinks of heads that all have this score, (H, 1, 1); None for none. A model learns one for each head,
+    the toys draw none: the user sets it."""
+    return None if score is None else torch.full((heads, 1, 1), float(score))
+
+
 def _check(n: int, width: int) -> None:
     if n < 0 or width < 0:
         raise ValueError(f"{n} positions of width {width}: neither can be negative")

@@ -8,7 +8,7 @@ from typing import Any
 
 from attnviz.links.pages import PAGES
 from attnviz.runtime.arrays import array_store
-from attnviz.sources.models import averages_of, tokenizer
+from attnviz.sources.models import averages_of, left_out_of_averages, tokenizer
 from attnviz.tokens import CharVocab, NoTokensError, Tokens
 from attnviz.toy.config import MAX_AVERAGED
 from attnviz.ui import shell, state
@@ -20,6 +20,21 @@ KEYS = {"step": "way", "q": "q", "k": "k", "drawing": "drawing", "focus": "focus
 """The user's choices in the walk, with their link keys"""
 SETTINGS = ("text", "tokenizer", "charset", "positions", "seed")
 """The link keys of the settings on which the document depends"""
+
+
+OF_THE_TOY = (
+    "Queries and keys are those of one head of the toy, with the scale 1/√D and a causal mask: without position bias, "
+    "soft cap, sink or window."
+)
+"""What the last way has, and leaves out"""
+
+
+def leave_out_positions() -> None:
+    """Replace positions of the toy that are no part of X by none, with a note."""
+    sentence = left_out_of_averages(state.get)
+    if sentence:
+        state.note(sentence)
+        state.put("positions", "none")
 
 
 def show_ways() -> None:

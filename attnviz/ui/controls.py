@@ -162,6 +162,23 @@ def _more() -> None:
         state.bound("projection_bias", st.toggle, "Biases of the projections")
     with right:
         state.bound("qk_norm", st.toggle, "Norms of Q and K", help=QK_NORM_HELP)
+    score_controls()
+    left, right = st.columns(2)
+    if state.get("qkv") == "linear":
+        with right:
+            state.bound(
+                "kv_heads", st.number_input, "Heads of keys", 1, 8, value=None, placeholder="as many",
+                help=KV_HEADS_HELP,
+            )  # fmt: skip
+    with left:
+        state.bound("padding", st.number_input, "Padding: first tokens", 0, MAX_TOKENS, help=PADDING_HELP)
+    if any(state.get(name) not in (None, "none", 0) for name in ("mask", "b_mask", "padding", "window")):
+        with right:
+            state.choice("mask_value", st.selectbox, "Hidden cells hold", help=MASK_VALUE_HELP)
+
+
+def score_controls() -> None:
+    """Show the settings of a toy's scores: the soft cap, the sink and the window."""
     places = st.columns(3)
     with places[0]:
         state.bound(
@@ -177,18 +194,6 @@ def _more() -> None:
         state.bound(
             "window", st.number_input, "Window", 1, MAX_TOKENS, value=None, placeholder="none", help=WINDOW_HELP
         )  # fmt: skip
-    left, right = st.columns(2)
-    if state.get("qkv") == "linear":
-        with right:
-            state.bound(
-                "kv_heads", st.number_input, "Heads of keys", 1, 8, value=None, placeholder="as many",
-                help=KV_HEADS_HELP,
-            )  # fmt: skip
-    with left:
-        state.bound("padding", st.number_input, "Padding: first tokens", 0, MAX_TOKENS, help=PADDING_HELP)
-    if any(state.get(name) not in (None, "none", 0) for name in ("mask", "b_mask", "padding", "window")):
-        with right:
-            state.choice("mask_value", st.selectbox, "Hidden cells hold", help=MASK_VALUE_HELP)
 
 
 def _fit_kv_heads() -> None:

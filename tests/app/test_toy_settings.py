@@ -183,6 +183,17 @@ def test_compare_has_the_same_settings() -> None:
     same(picture(at)[1]["a"], sdpa(run_block(words(TEXT), ToyConfig(**{**config, "std_q": 2.0})).layer(0), 0))
 
 
+@pytest.mark.parametrize("positions", ["rotary", "alibi", "buckets"])
+def test_the_averages_leave_out_positions_that_are_no_part_of_x_and_say_so(positions: str) -> None:
+    at, none = (open_page("averages", way="data", text=TEXT, positions=kind) for kind in (positions, "none"))
+    assert "is no part of X, whose rows are averaged here. So it is left out." in messages(at)
+    assert at.query_params["positions"] == ["none"] or at.query_params["positions"] == "none"
+    for name, array in panels(none).items():
+        np.testing.assert_array_equal(panels(at)[name], array)
+    assert messages(none) == ""
+    assert any("without position bias, soft cap, sink or window" in one.value for one in none.caption)
+
+
 def test_the_averages_have_none_of_them() -> None:
     others = {key: value for key, value in LINK.items() if key not in ("text", "positions")}
     usual, same_ = (panels(open_page("averages", way="data", **link)) for link in ({}, others))

@@ -27,7 +27,7 @@ from attnviz.toy.config import EXAMPLE_TARGET, TransformerConfig
 from attnviz.toy.transformer import Transformer, draw_stack, trace_transformer
 from attnviz.trace.layer import Norm
 from attnviz.trace.vocabulary import Vocabulary
-from attnviz.ui.transformer.checks import NOT_KNOWN
+from attnviz.ui.transformer.checks import CAUSAL, NOT_CAUSAL, NOT_KNOWN
 from tests.app.pages import captions, figures, html, messages, open_page, payloads
 from tests.unit.families import save
 from tests.unit.pretrained import architectures
@@ -355,6 +355,30 @@ def test_that_the_opposite_order_keeps_all_distances_is_said_of_alibi(architectu
     shown = said(opened("positions", positions="alibi", architecture=architecture))
     assert ("all distances are the same" in shown) == (architecture == "encoder")
     assert "all distances" not in said(opened("positions", positions="buckets", architecture=architecture))
+
+
+@pytest.mark.parametrize("architecture", ["encoder", "decoder"])
+def test_what_a_window_changes_is_said(architecture: str) -> None:
+    link = {"architecture": architecture, "window": "3"}
+    is_encoder = architecture == "encoder"
+    shown = said(opened("positions", positions="none", **link))
+    assert ("A window changes nothing either" in shown, "The causal mask alone" in shown) == (
+        is_encoder,
+        not is_encoder,
+    )
+    both = said(opened("positions", positions="alibi", **link))
+    assert ("ALiBi and a window change nothing either" in both) == is_encoder
+    shown = said(opened("change", q="3", **link))
+    assert ("both sides within its window" in shown, CAUSAL in shown) == (is_encoder, not is_encoder)
+    assert NOT_CAUSAL not in shown
+    assert ("every token whose window reaches them" in said(opened("padding", **link))) == is_encoder
+    assert "the scores of all pairs are computed, then hidden" in captions(opened("cost", **link))
+    assert "A window saves nothing" not in captions(opened("cost", architecture=architecture))
+
+
+def test_a_set_sink_is_no_parameter() -> None:
+    assert "so it is no parameter" in captions(opened("parameters", sink="0.5"))
+    assert "sinks" not in captions(opened("parameters"))
 
 
 @pytest.mark.parametrize("name", ["bloom", "mpnet"])

@@ -17,7 +17,7 @@ from attnviz.steps import PARTS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import EXAMPLE_TARGET, TransformerConfig
 from attnviz.toy.transformer import draw_stack, trace_transformer
-from tests.app.pages import choose, messages, open_page, payload
+from tests.app.pages import SETTINGS_OPEN, choose, messages, open_page, payload
 from tests.app.walking import panels, values, walk
 from tests.unit.toy.transformers import torchs_stack
 
@@ -40,6 +40,25 @@ def test_the_page_opens_on_a_small_encoder_with_a_document_for_each_attention() 
     assert document.header.query.labels == WordTokenizer().tokenize(OPENING["text"]).labels
     assert header["link"]["names"] == {"step": "part", "layer": "block"}
     assert not at.warning
+
+
+def test_a_soft_cap_a_sink_and_a_window_are_among_the_settings_and_in_the_link() -> None:
+    at = open_page("transformer", SETTINGS_OPEN, architecture="decoder", part="weights", text="the cat saw a dog")
+    names = [name for name, _ in model(at)["attentions"][0]["steps"]]
+    assert "capped" not in names
+    for key, value in (("cap", 0.5), ("sink", -0.25), ("window", 2)):
+        at.number_input(key=key).set_value(value).run()
+    assert dict(at.query_params) | {"cap": "0.5", "sink": "-0.25", "window": "2"} == dict(at.query_params)
+    attentions = model(at)["attentions"]
+    assert all("capped" in [name for name, _ in attention["steps"]] for attention in attentions)
+    assert [attention["mark"] for attention in attentions] == ["window of 2"] * 2
+    config = TransformerConfig("decoder", cap=0.5, sink=-0.25, window=2)
+    trace = trace_transformer(WordTokenizer().tokenize("the cat saw a dog"), None, config)
+    expected = trace.layer(0, "decoder").head(0)
+    shown = panels(at)
+    np.testing.assert_allclose(np.nan_to_num(shown["weights"]), expected.weights, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(shown["sink"], expected.sink, rtol=1e-5, atol=1e-6)
+    assert any("a window limits what a token sees of its own text" in one.value for one in at.caption)
 
 
 def torchs_states(config: TransformerConfig) -> np.ndarray:

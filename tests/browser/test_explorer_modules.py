@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 from PIL import ImageColor
 
 from attnviz.figures.style import AXIS_TITLE, DARK, LIGHT
+from attnviz.mask_reasons import MaskReasons
 from attnviz.measures.thumbnails import hidden_thumbnail, thumbnails
 from tests.browser.apps.attention import softmax_rows
 from tests.browser.modules import Run
@@ -30,15 +32,15 @@ def test_thumbnails_are_pooled_as_python_pools_them(run: Run, rows: int, cols: i
     ours = thumbnails(weights)
     assert (height, width) == ours.shape[1:]
     assert np.abs(np.array(data) - ours.ravel()).max() <= 1  # rounded twice here
-    masked = hidden_thumbnail(np.triu(np.ones((rows, cols), bool), 1))
+    masked = hidden_thumbnail(np.triu(np.ones((rows, cols), np.uint8), 1))
     assert hidden == masked.ravel().tolist()
 
 
 @pytest.mark.parametrize(("rows", "cols"), [(3, 5), (60, 7)])
 def test_keys_that_a_mask_hides_are_pooled_as_python_pools_them(run: Run, rows: int, cols: int) -> None:
     """A padded text: of some columns every cell is hidden, of others some; also where the mask is causal too."""
-    own = np.random.default_rng(1).random((rows, cols)) < 0.3
-    own[:, 1] = True
+    own = (np.random.default_rng(1).random((rows, cols)) < 0.3).astype(np.uint8)
+    own[:, 1] = 1
     body = """
       const { rows, cols, cells, size: [height, width] } = given;
       const pooled = (causal, hidden) => m.poolHidden({ rows, cols, causal, hidden }, height, width);
@@ -46,12 +48,27 @@ def test_keys_that_a_mask_hides_are_pooled_as_python_pools_them(run: Run, rows: 
         (found) => found && [...found]);
     """
     size = hidden_thumbnail(own).shape
-    given = {"rows": rows, "cols": cols, "size": size, "cells": own.astype(int).ravel().tolist()}
+    given = {"rows": rows, "cols": cols, "size": size, "cells": own.ravel().tolist()}
     padded, both, none = run("grid/pool.ts", body, given)
-    causal = np.triu(np.ones((rows, cols), bool), 1)
+    causal = np.triu(np.ones((rows, cols), np.uint8), 1)
     assert padded == hidden_thumbnail(own).ravel().tolist()
     assert both == hidden_thumbnail(own | causal).ravel().tolist()
     assert none is None
+
+
+@pytest.mark.parametrize("n", [5, 48, 61, 100])
+def test_why_blocks_are_hidden_is_pooled_as_python_pools_it(run: Run, n: int) -> None:
+    """Also where a block is hidden for two reasons: the first one counts in both."""
+    reasons = MaskReasons(causal=True, window=(n // 8, 0), padding=(0, 1, 2))
+    body = """
+      const [height, width] = given.size;
+      const { n, reasons } = given;
+      return [...m.poolHidden({ rows: n, cols: n, causal: false, hidden: null, reasons }, height, width)];
+    """
+    expected = hidden_thumbnail(reasons.codes(n, n))
+    found = run("grid/pool.ts", body, {"n": n, "reasons": asdict(reasons), "size": expected.shape})
+    assert found == expected.ravel().tolist()
+    assert set(found) == {0, 1, 2, 3}
 
 
 @pytest.mark.parametrize("ranked", [False, True])

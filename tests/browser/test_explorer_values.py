@@ -251,6 +251,10 @@ def test_a_head_that_looks_everywhere_says_by_which_rule(run: Run) -> None:
     rule = run("heads/words.ts", "return m.labelRule(given)", BROAD_HEAD)
     assert f"at least {MIN_BROAD_ENTROPY * 100:.0f} %" in rule
     assert run("heads/words.ts", "return m.labelText(given)", BROAD_HEAD) == shown_label(BROAD_HEAD)
+    limited = run("heads/words.ts", "return m.labelText(m.limitedLabel(given))", BROAD_HEAD)
+    assert limited == shown_label(BROAD_HEAD, limited=True) == "looks everywhere it may"
+    assert run("heads/words.ts", "return m.labelRule(m.limitedLabel(given))", BROAD_HEAD) == rule
+    assert run("heads/words.ts", "return m.limitedLabel(given)", "diagonal") == "diagonal"
     assert run("heads/words.ts", "return m.labelRule(given)", "diagonal") == ""
 
 

@@ -265,12 +265,15 @@ def test_a_head_a_cell_and_a_token_are_read(run: Run) -> None:
 def test_layers_with_a_window_and_heads_that_share_keys_are_marked(run: Run) -> None:
     body = """
       const [local, all] = [["window of 4", "global", "window of 8"], ["window of 4", "window of 4"]];
-      const named = { ...store, header: { ...store.header, layer_marks: ["global", "window of 4"] } };
+      const windows = { layer_marks: ["global", "window of 4"], limited: [false, true] };
+      const named = { ...store, header: { ...store.header, ...windows } };
       return {
         marks: [{}, { shared_by: [2, 2, 2], layer_marks: local }, { shared_by: [2, 1] }].map(m.gridMarks),
         notes: [[], local, all, all.slice(1)].map((layer_marks) => m.windowsNote({ layer_marks })),
         ranked: [local, all].map((layer_marks) => m.windowsNote({ layer_marks }, true)),
-        sentence: m.headSentence(named, [6, 0]), heads: words(m.headReading(named, [4, 1])),
+        sentence: m.headSentence(named, [6, 0]),
+        ofAll: [named, store].map(({ header }) => m.labelOfAll(header, "broad")),
+        others: m.labelOfAll(named.header, "y"), heads: words(m.headReading(named, [4, 1])),
       };
     """
     found = run("heads/reading.ts", READ + body)
@@ -282,7 +285,8 @@ def test_layers_with_a_window_and_heads_that_share_keys_are_marked(run: Run) -> 
     assert found["ranked"] == [
         "2 of 3 layers have a window of 4 or 8 keys; the others are global. ", "All layers have a window of 4 keys. ",
     ]  # fmt: skip
-    assert found["sentence"].startswith("layer 6 head 0; window of 4; looks everywhere in its window; ")
+    assert found["sentence"].startswith("layer 6 head 0; window of 4; looks everywhere it may; ")
+    assert (found["ofAll"], found["others"]) == (["broad, limited", "broad"], "y")
     assert found["heads"][:2] == ["layer 4 · head 1", "global"]
 
 
@@ -372,7 +376,8 @@ def test_fields_show_the_view_and_change_it(run: Run) -> None:
       const shown = { least: 0.05, strongest: 0, dark: 0.25, isDarkened: false, isLong: false, heads: [[0, 0]],
         missing: [] };
       const there = { cols: 10, pair: true, norms: true, rollout: true, rolled: false, isOnlyGrid: false,
-        measures: [{ name: "x", title: "X" }], labels: [[["a"], []]] };
+        measures: [{ name: "x", title: "X" }], labels: [[["a"], []]],
+        labelOf: (label) => `${label} as said` };
       const find = (css) => document.querySelector(`.controls ${css}`);
       const look = (own = {}, more = {}, scene = {}) => {
         const props = { view: { ...view, ...own }, ...there, ...more, shown: { ...shown, ...scene } };
@@ -396,6 +401,7 @@ def test_fields_show_the_view_and_change_it(run: Run) -> None:
         look({ threshold: 0.1, special: "hide", label: "a" }, { isOnlyGrid: true }),
       ];
       look();
+      const labels = [...find("[name=label]").options].map((one) => [one.value, one.textContent]);
       const counts = [...find("[name=strongest]").options].map((one) => one.textContent);
       look({ chosen: [[2, 1], [2, 2]] }, {}, { strongest: 4 });
       const more = [...find("[name=strongest]").options].map((one) => one.textContent);
@@ -428,9 +434,11 @@ def test_fields_show_the_view_and_change_it(run: Run) -> None:
       const waits = changes.length === byKey.length;
       look();
       await null;
-      return { looks, counts, more, made, adapted, turned, byKey, waits, late: changes.slice(byKey.length) };
+      const late = changes.slice(byKey.length);
+      return { labels, looks, counts, more, made, adapted, turned, byKey, waits, late };
     """
     found = run("heads/controls.ts", VIEW + body)
+    assert found["labels"] == [["", "every head"], ["a", "a as said (1)"]]
     looks: list[dict[str, Any]] = found["looks"]
     names = [
         "label", "threshold", "strongest", "special", "between",

@@ -11,8 +11,9 @@ import pytest
 import torch
 from playwright.sync_api import Page
 
-from attnviz.figures.style import LIGHT, ROWS_AND_COLUMNS
+from attnviz.figures.style import DARK, LIGHT, ROWS_AND_COLUMNS
 from attnviz.formatting import number, weight
+from attnviz.mask_reasons import REASONS, Reason
 from attnviz.steps import WALK
 from tests.browser.modules import Run, imported
 
@@ -604,6 +605,30 @@ def test_a_head_s_picture_is_of_its_own_weights_hatched_where_hidden_and_covered
         f"heads of layer 7. {ROWS_AND_COLUMNS}", f"layer 7 · head 1. {ROWS_AND_COLUMNS}"
     )  # fmt: skip
     assert (found["pressed"], found["lit"]) == ("true", "lit")
+
+
+def test_a_head_s_picture_hatches_hidden_cells_by_why_they_are_hidden(run: Run) -> None:
+    """Lines rise for the future, fall for a window and do both for padding, as in the large matrix."""
+    body = """
+      const strip = new m.HeadStrip(() => {});
+      const weights = { data: new Uint8Array(4), shape: [1, 1, 4] };
+      const hidden = { data: Uint8Array.from([0, 1, 2, 3]), shape: [1, 4] };
+      strip.draw({ weights, hidden }, { heads: [0], layer: "layer 7", shade: given, covered: null });
+      const [canvas] = strip.root.querySelectorAll("canvas");
+      const { data } = canvas.getContext("2d").getImageData(0, 0, 52, 52);
+      return [...data];
+    """
+    y, x = np.mgrid[:52, :52]
+    rising, falling = (x + y) % 4 == 0, (x - y) % 4 == 0
+    lines: dict[Reason, Any] = {"future": rising, "window": falling, "padding": rising | falling}
+    for theme, colours in (("light", LIGHT), ("dark", DARK)):
+        pixels = np.array(run("walk/head_strip.ts", body, theme)).reshape(52, 52, 4)
+        assert (pixels[..., 3] == 255).all()
+        for place, reason in enumerate(REASONS, 1):
+            cell = np.s_[:, 13 * place : 13 * (place + 1)]
+            ground, line = ([int(colour[at : at + 2], 16) for at in (1, 3, 5)] for colour in colours.hatch[reason])
+            expected = np.where(lines[reason][cell][..., None], line, ground)
+            np.testing.assert_array_equal(pixels[cell][..., :3], expected, err_msg=f"{theme}, {reason}")
 
 
 def test_tokens_say_where_they_come_from(run: Run) -> None:

@@ -188,7 +188,7 @@ def toy_inputs(ids: Sequence[int], config: ToyConfig) -> tuple[Cell, ...]:
         *(
             []
             if config.sink is None
-            else [f"sinks = torch.full((H, T, 1), {config.sink!r})  # the same score everywhere"]
+            else [f"sinks = torch.full((H, T, 1), {float(config.sink)!r})  # the same score for every query and head"]
         ),
         (TALL_OUTPUT if config.width_per_head > MAX_WIDTH else OUTPUT) if config.projection else "W_O = None",
         OUTPUT_BIAS if config.projection and config.bias else "b_O = None",
@@ -245,11 +245,23 @@ def _maps(config: ToyConfig) -> str:
 
 def _mask(config: ToyConfig) -> str:
     """Return the expression for the mask, (T, T) bool, True where a query may attend; "None" if it hides nothing."""
-    before, after = config.reach
-    visible = "torch.ones(T, T, dtype=torch.bool)" + (".tril()" if config.causal else "")
-    if config.window is not None:
-        after_line = "" if config.causal else f".tril({after})"
-        visible += f"{after_line}.triu({-before})"
+    visible = visible_code("T", None if config.window is None else config.reach, causal=config.causal)
     if config.padding:
-        return f"{visible} & (torch.arange(T) >= {config.padding})  # the first {config.padding} tokens are padding"
-    return visible if config.causal or config.window is not None else "None"
+        cells = "torch.ones(T, T, dtype=torch.bool)" if visible == "None" else visible
+        return f"{cells} & (torch.arange(T) >= {config.padding})  # the first {config.padding} tokens are padding"
+    return visible
+
+
+def visible_code(length: str, reach: tuple[int, int] | None, *, causal: bool) -> str:
+    """Return the expression of the mask, (T, T) bool, True where a token looks; "None" if it looks at all.
+
+    Args:
+        length: the code of T.
+        reach: how many keys before and after itself a query sees; None if there is no window.
+        causal: whether it sees no later key.
+    """
+    if reach is None and not causal:
+        return "None"
+    before, after = (None, 0) if reach is None else reach
+    end = "" if before is None else f".triu({-before})"
+    return f"torch.ones({length}, {length}, dtype=torch.bool).tril({after or ''}){end}"

@@ -7,25 +7,36 @@ layers and with what the page shows.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from textwrap import indent
+from typing import Literal
 
 import torch
 from torch import Tensor
 
 from attnviz.export.code.cells import TOLERANCE, Cell, compare_places, literals, section
-from attnviz.export.code.toy import ALIBI, BUCKETED, COMPUTED_POSITIONS, SEEDED, TURNS
+from attnviz.export.code.toy import COMPUTED_POSITIONS, SEEDED, visible_code
+from attnviz.export.code.transformer_attention import (
+    attention_code,
+    lacking_in_torch,
+    same_attention_code,
+)
 from attnviz.export.numbers import collect
 from attnviz.figures.style import ROWS_AND_COLUMNS
 from attnviz.steps import PARTS
 from attnviz.toy.config import MAX_TEXT_TOKENS, MAX_WIDTH, TransformerConfig
-from attnviz.toy.weights import BUCKETS
 from attnviz.trace.trace import Trace
 
+Stack = Literal["encoder", "decoder"]
 MODELS = {
     "encoder": "an encoder alone: every token looks at every token",
     "decoder": "a decoder alone: a token looks at itself and at those before it",
     "both": "an encoder of one text, and a decoder of another that also looks at the encoder's output",
 }
+LOCAL_MODELS = {
+    "encoder": "an encoder alone: every token looks at the tokens of its window",
+    "decoder": "a decoder alone: a token looks at itself and at those before it in its window",
+    "both": f"{MODELS['both']}; a token of either looks at those of its own text in its window",
+}
+"""`MODELS` with a window"""
 
 HEADING = """\
 # A whole transformer in plain torch
@@ -111,70 +122,6 @@ def positions(n):
 ''' for name, (angle, rows) in COMPUTED_POSITIONS.items()} | {"random": RANDOM}  # fmt: skip
 POSITIONS |= dict.fromkeys(NO_POSITIONS, "")
 
-ATTENTION = """\
-def heads(x):
-    return x.unflatten(-1, (H, D)).transpose(0, 1)  # (T, C) -> (T, H, D) -> (H, T, D)
-
-
-{turn}class Attention(nn.Module):
-    \"\"\"H heads side by side, and W_O. Queries come from x, keys and values from the context.\"\"\"
-
-    def __init__(self):
-        super().__init__()
-        self.query, self.key, self.value, self.output = ({linear} for _ in range(4))
-
-    def forward(self, x, context, place, mask=None):
-        query, key, value = heads(self.query(x)), heads(self.key(context)), heads(self.value(context))
-{keep}        scores = query @ key.transpose(-2, -1)  # (H, Tq, D) @ (H, D, Tk) -> (H, Tq, Tk)
-        scaled = scores / math.sqrt(D)
-{biased}        masked = {before} if mask is None else {before}.masked_fill(~mask, -math.inf)  # True: visible
-        weights = torch.softmax(masked, dim=-1)  # each row sums to 1
-        head_outputs = weights @ value  # (H, Tq, Tk) @ (H, Tk, D) -> (H, Tq, D)
-        for name, matrix in (
-{kept}("scores", scores), ("scaled", scaled),
-            ("masked", masked), ("weights", weights), ("head_outputs", head_outputs),
-        ):
-            keep(place, name, matrix[HEAD])
-        concat = keep(place, "concat", head_outputs.transpose(0, 1).flatten(1))  # (H, Tq, D) -> (Tq, H·D)
-        return keep(place, "output", self.output(concat))\
-"""
-BIASED = """\
-        biased = scaled
-        if x is context:  # in self-attention
-            position_bias = {bias}
-            biased = scaled + position_bias
-            keep(place, "position_bias", position_bias[HEAD])
-            keep(place, "biased", biased[HEAD])
-"""
-BIASES = {
-    "alibi": (ALIBI, "position_biases(len(x))"),
-    "buckets": (
-        BUCKETED.format(row=f'torch.randn(1, {BUCKETS}, generator=seeded("position bias", h))'),
-        "position_biases(len(x), both_sides=mask is None)",
-    ),
-}
-"""By the kind of positions: the code of the function, and of its call in an attention"""
-INDENT = " " * 12
-KEPT = """\
-            ("query", query), ("key", key), ("value", value), """
-TURN = f"""\
-def turned(x):
-    \"\"\"Turn each pair of neighbouring dimensions by the position times a frequency (Su et al. 2021).\"\"\"
-{indent(TURNS.format("x.shape[-2]"), "    ")}
-    a, b = x[..., 0:R:2], x[..., 1:R:2]  # the two dimensions of each pair
-    pairs = torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
-    return torch.cat((pairs, x[..., R:]), dim=-1)
-
-
-"""
-KEEP_BEFORE_TURNING = """\
-        for name, matrix in ("query", query), ("key", key), ("value", value):
-            keep(place, name, matrix[HEAD])
-        if x is context:  # in self-attention
-            query, key = turned(query), turned(key)
-            keep(place, "rotated_query", query[HEAD])
-            keep(place, "rotated_key", key[HEAD])
-"""
 FEED_FORWARD = """\
 class FeedForward(nn.Module):
     \"\"\"Two linear maps with an activation between them, for each token alone.\"\"\"
@@ -288,8 +235,6 @@ class {name}(nn.Module):
             {x} = layer({gives}, {place}, mask)
         return {result}\
 """
-CAUSAL = "torch.ones(len({x}), len({x}), dtype=torch.bool).tril()  # a token looks at itself and those before it"
-
 DRAW = """\
 for name, module in model.named_modules():  # each matrix has a seed of its own, from its name
     if isinstance(module, nn.Linear):
@@ -343,16 +288,6 @@ settings = dict(activation={activation}, norm_first={norm_first}, bias={bias}, b
 torch.testing.assert_close(hidden, theirs, rtol={tolerance}, atol={tolerance})
 print("The last hidden state is that of torch's own layers.")\
 """
-TORCH_ATTENTION = """\
-for place, kept in COMPUTED.items():  # torch's own layers have no such positions, so its attention is compared
-    query, key = (kept.get(f"rotated_{{name}}", kept[name]) for name in ("query", "key"))
-    added = torch.zeros(len(query), len(key)) if "biased" not in kept else kept["position_bias"]
-    added = added.masked_fill(kept["masked"].isneginf(), -math.inf)
-    theirs = nn.functional.scaled_dot_product_attention(query[None], key[None], kept["value"][None], added[None])[0]
-    torch.testing.assert_close(kept["head_outputs"], theirs, rtol={tolerance}, atol={tolerance})
-print("The head outputs are those of torch's own attention.")\
-"""
-HIDDEN = "torch.ones(len(theirs), len(theirs), dtype=torch.bool).triu(1)"
 TORCH_ENCODER = """\
 theirs = COMPUTED["{stack} block 0"]["embeddings"]
 hidden_cells = {mask}
@@ -381,10 +316,11 @@ def transformer_cells(trace: Trace, config: TransformerConfig, head: int, link: 
     places = [place.name for place in trace.places]
     draw = DRAW + (DRAW_BIAS if config.bias else "")
     architecture = config.architecture
-    peer = "attention" if config.rotated or config.biased else "layers"
+    peer = "attention" if lacking_in_torch(config) else "layers"
+    what = (MODELS if config.window is None else LOCAL_MODELS)[architecture]
     run = f"{MAKE[architecture]}\n{draw}\n\n{RUN[architecture]}"
     return (
-        Cell("markdown", HEADING.format(axes=ROWS_AND_COLUMNS, what=MODELS[architecture], peer=peer)),
+        Cell("markdown", HEADING.format(axes=ROWS_AND_COLUMNS, what=what, peer=peer)),
         Cell("code", _begin(trace, config, head, link)),
         *section("The weights come from the seed", SEEDED),
         *section("embeddings: a row of numbers for each token, and one for each position", _embeddings(config)),
@@ -420,19 +356,12 @@ def _embeddings(config: TransformerConfig) -> str:
 
 def _parts(config: TransformerConfig) -> Iterator[Cell]:
     """Yield the classes of the parts."""
-    stacks = ("encoder", "decoder") if config.architecture == "both" else (config.architecture,)
+    stacks: tuple[Stack, ...] = ("encoder", "decoder")
+    if config.architecture != "both":
+        stacks = (config.architecture,)
     forward = {"first": _linear(config, "C", "F"), "second": _linear(config, "F", "C")}
     layer = ENCODER_LAYER.format(said=SAID[config.norm], forward=ENCODER_FORWARD[config.norm])
-    is_rotary = bool(config.rotated)
-    function, call = BIASES.get(config.positions, ("", ""))
-    turning = {
-        "turn": TURN if is_rotary else f"{function}\n\n\n" if function else "",
-        "biased": BIASED.format(bias=call) if call else "",
-        "before": "biased" if call else "scaled",
-        "keep": KEEP_BEFORE_TURNING if is_rotary else "",
-        "kept": INDENT if is_rotary else KEPT,
-    }
-    attention = ATTENTION.format(linear=_linear(config, "C", "C"), **turning)
+    attention = attention_code(config, _linear(config, "C", "C"))
     yield from section("Attention: scores, softmax, weighted values", attention)
     yield from section("Feed-forward", FEED_FORWARD.format(activation=ACTIVATIONS[config.activation], **forward))
     yield from section("LayerNorm", LAYER_NORM.format(**NORM_WEIGHTS[config.bias]))
@@ -444,7 +373,7 @@ def _parts(config: TransformerConfig) -> Iterator[Cell]:
         yield from section(f"The {stack}", _stack(config, stack))
 
 
-def _stack(config: TransformerConfig, stack: str) -> str:
+def _stack(config: TransformerConfig, stack: Stack) -> str:
     """Return the class of a stack of layers."""
     x, arguments = ("y", "y, encoded") if (config.architecture, stack) == ("both", "decoder") else ("x", "x")
     count = "L_DECODER" if x == "y" and _has_two_depths(config) else "L"
@@ -458,9 +387,19 @@ def _stack(config: TransformerConfig, stack: str) -> str:
         layer="DecoderLayer" if x == "y" else "EncoderLayer",
         norm="\n        self.norm = LayerNorm()" if is_pre else "",
         takes=arguments, gives=arguments, x=x, place=f'f"{place}"',
-        mask=CAUSAL.format(x=x) if stack == "decoder" else "None  # every token looks at every token",
+        mask=_mask(config, stack, f"len({x})"),
         result=f'keep(f"{last}", "final_norm", self.norm({x}))' if is_pre else x,
     )  # fmt: skip
+
+
+def _mask(config: TransformerConfig, stack: Stack, length: str) -> str:
+    """Return the expression of a stack's mask, with a comment."""
+    reach, is_causal = config.reach(stack), stack == "decoder"
+    whom = "itself and those before it" if is_causal else "every token"
+    if reach is not None:
+        whom = f"itself and {reach[0]} before it" if is_causal else f"itself and {reach[0]} on both sides"
+    subject = "a token" if is_causal or reach is not None else "every token"
+    return f"{visible_code(length, reach, causal=is_causal)}  # {subject} looks at {whom}"
 
 
 def _logits(config: TransformerConfig, place: str) -> tuple[Cell, ...]:
@@ -478,20 +417,26 @@ def _linear(config: TransformerConfig, inputs: str, outputs: str) -> str:
 
 def _torch(config: TransformerConfig) -> str:
     """Return the comparison with torch's own layers, or with its attention if layers of this kind are not in torch."""
-    if config.rotated or config.biased:
-        return TORCH_ATTENTION.format(tolerance=TOLERANCE)
+    if lacking_in_torch(config):
+        return same_attention_code(config)
     is_both = config.architecture == "both"
     norm = "theirs = nn.functional.layer_norm(theirs, (C,))\n" if config.norm == "pre" else ""
-    first = "encoder" if is_both else config.architecture
-    mask = "None" if first == "encoder" else HIDDEN
-    run = TORCH_ENCODER.format(stack=first, model='model["encoder"]' if is_both else "model", mask=mask, norm=norm)
+    first: Stack = "decoder" if config.architecture == "decoder" else "encoder"
+    model = 'model["encoder"]' if is_both else "model"
+    run = TORCH_ENCODER.format(stack=first, model=model, mask=_hidden(config, first), norm=norm)
     if is_both:
-        run += TORCH_DECODER.format(norm=norm, mask=HIDDEN)
+        run += TORCH_DECODER.format(norm=norm, mask=_hidden(config, "decoder"))
     return TORCH.format(
         kinds='("weight", "bias")' if config.bias else '("weight",)',
         activation=ACTIVATIONS[config.activation], norm_first=config.norm == "pre", bias=config.bias,
         run=run, tolerance=TOLERANCE,
     )  # fmt: skip
+
+
+def _hidden(config: TransformerConfig, stack: Stack) -> str:
+    """Return the expression of the cells that a stack's mask hides, as torch's layers take them."""
+    visible = visible_code("len(theirs)", config.reach(stack), causal=stack == "decoder")
+    return visible if visible == "None" else f"~{visible}"
 
 
 def _matrices(trace: Trace, head: int) -> dict[str, dict[str, Tensor]]:

@@ -272,11 +272,12 @@ def _scores(selection: ShownHead, q: int | None, k: int | None, resources: Resou
 
 def _averages_page(view: View, resources: Resources) -> Page:
     from attnviz.document import document_of_layer
-    from attnviz.sources.models import averages_of
+    from attnviz.sources.models import averages_of, left_out_of_averages
 
     document = document_of_layer(averages_of(view.__getitem__, resources))
     chosen = {"step": "way", "q": "q", "k": "k", "focus": "focus"}
-    return _page_of(document, "averages", view, chosen, views.title("averages", view.__getitem__))
+    page = _page_of(document, "averages", view, chosen, views.title("averages", view.__getitem__))
+    return replace(page, notes=tuple(filter(None, [left_out_of_averages(view.__getitem__)])))
 
 
 def _page_of(document: Document, page: str, view: View, keys: Mapping[str, str], heading: str) -> Page:

@@ -277,7 +277,7 @@ def cross(case: Case) -> MistakeEffect:
 def mask(case: Case) -> MistakeEffect:
     """Leave the causal mask out."""
     x, layer = case.inputs, case.attention
-    seen = causal_mask(len(x))
+    seen = causal_mask(len(x)) & ~layer.hidden(0)  # beside the causal mask, what the model hides
     wrong, right = attended(layer, x, x).weights, attended(layer, x, x, seen).weights
 
     def moves(mask: Tensor | None) -> Value:

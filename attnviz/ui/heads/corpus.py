@@ -151,6 +151,7 @@ def payload(here: CorpusHead, alike: Sequence[int] = ()) -> tuple[dict[str, Any]
         "acknowledged": acknowledged(KEY),
         "labels": _of_heads(here, lambda held: [words.linked[name] for name, part in held if part >= HALF]),
         "said": _of_heads(here, lambda held: [f"{words.labels[name]} on {share(part)}" for name, part in held[:SAID]]),
+        "limited": here.survey.limited,
         "measures": [
             {"name": measure, "title": words.measures[measure].title, "unit": words.measures[measure].unit, "low": 0.0,
              "high": float(corpus.edges(measure)[-1]), "keys": []}

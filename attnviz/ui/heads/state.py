@@ -19,6 +19,7 @@ from attnviz.corpus.offered import OfferedError, about, corpora, labels, statist
 from attnviz.heads import SWITCHES, WORDS
 from attnviz.links.link import KEYS
 from attnviz.links.values import MAX_CHOSEN, ROLLOUT, Head, write_heads
+from attnviz.measures.summary import BROAD_HEAD, shown_label
 from attnviz.sources import PRETRAINED
 from attnviz.sources.models import source_of
 from attnviz.sources.shown import ShownHead
@@ -126,7 +127,7 @@ LABELS = {
     "sep": "attends to [SEP]",
     "punctuation": "attends to punctuation",
     "diagonal": "diagonal",
-    "broad": "looks everywhere",
+    BROAD_HEAD: shown_label(BROAD_HEAD),
 }
 HALF = 0.5
 """The least share of sentences on which a label must hold for a head to have it"""
@@ -142,7 +143,7 @@ class MeasureNames:
     @property
     def linked(self) -> dict[str, str]:
         """The labels as in `attnviz.measures.summary` and in links."""
-        return self.labels | {"broad": "broad"}
+        return self.labels | {BROAD_HEAD: BROAD_HEAD}
 
     def axis(self, measure: str) -> str:
         """Return the title of an axis with a measure."""
@@ -155,7 +156,9 @@ def measure_names(survey: Survey) -> MeasureNames:
     special = {measure.name: measure for measure in survey.measures if measure.name in ("cls", "sep")}
     return MeasureNames(
         MEASURES | {name: MeasureName(measure.title, "") for name, measure in special.items()},
-        LABELS | {name: measure.label for name, measure in special.items()},
+        LABELS
+        | {BROAD_HEAD: shown_label(BROAD_HEAD, limited=any(survey.limited))}
+        | {name: measure.label for name, measure in special.items()},
     )
 
 

@@ -53,7 +53,11 @@ def heads_table(survey: Survey, sort: str, changes: npt.NDArray[np.float32] | No
         {
             "layer": np.repeat(survey.numbers, heads),
             "head": np.tile(np.arange(heads), len(survey.numbers)),
-            "labels": [", ".join(map(shown_label, labels)) for layer in survey.labels for labels in layer],
+            "labels": [
+                ", ".join(shown_label(label, limited=limited) for label in labels)
+                for layer, limited in zip(survey.labels, survey.limited, strict=True)
+                for labels in layer
+            ],
             **{measure.name: survey.values[..., n].ravel() for n, measure in enumerate(survey.measures)},
         }
     )

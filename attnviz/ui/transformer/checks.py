@@ -1,13 +1,12 @@
 """Checks of the page Transformer: a token's vector on its way, and what changes the outputs and what does not.
 
-A vector is shown after every part of its stack, in a norm, and in the logit lens. What may change outputs are
-positions, order, another word, padding, dropout, and mistakes.
+A vector is shown after every part of its stack, in a norm, and in the logit lens. What may change outputs are another
+word, padding, dropout, and mistakes; positions and order are in `attnviz.ui.transformer.positions`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -40,23 +39,14 @@ _STACK = "check_stack"
 NOT_KNOWN = "What follows attention is not known of this model."
 NO_LENS = "The norm after this model's last block is not a LayerNorm, so its lens is not known here."
 NO_HEAD = "This model has no language head that is known here: it gives numbers for each token, and names none."
-FORMULAS = {
-    "sinusoidal": "The paper's: dimensions 2i and 2i + 1 are sine and cosine of position / 10000^(2i/C). The dot "
-    "product of two rows depends on their distance alone.",
-    "lab": "A variant often taught: dimension j is a sine (j even) or a cosine (j odd) of position / 10000^(j/C). "
-    "No two dimensions share a frequency. A dot product depends on more than the distance.",
-    "random": "A table as it is before training: nothing is alike but each row and itself.",
-}
 LENS_ROWS = 48
 """The most rows of the table of all rows through the lens"""
-ROTARY = "Nothing is added to the embeddings: each attention turns its queries and keys by their position."
-"""What is said of a model whose positions are rotary"""
-BIASED = "Nothing is added to the embeddings: each self-attention adds a position bias to its scores, by the distance."
-"""What is said of a model whose positions are in its scores"""
-BIASED_TOO = "Positions are added to the embeddings, but not known apart; each self-attention adds a position bias too."
-"""What is said of a model that has both, such as MPNet"""
 CAUSAL = "The causal mask hides the change from them."
 NOT_CAUSAL = "Every token looks at all others, so rows before the change depend on it too."
+LOCAL = (
+    "A token looks at both sides within its window, and block after block that reaches further: rows before the change "
+    "depend on it too."
+)
 NO_PADDING = "The check is for the toy and for the built-in model, whose embeddings of padding are known here."
 DROPOUT_STEP = 0.05
 """The step of p in its slider"""
@@ -242,73 +232,7 @@ def _show_lens_rows(trace: Trace, tokens: Tokens, row: int, parts: Sequence[str]
     )
 
 
-def show_positions(here: ShownPart) -> None:
-    """Show the position embeddings of the model, if they are known."""
-    from attnviz.figures.plots import heatmap
-
-    trace = here.trace(RESOURCES)
-    position = trace.embedding_parts.get("position")
-    steps_in = here.model.description.steps_in
-    if position is None and any(steps_in.get("rotated", {}).values()):
-        st.info(ROTARY)
-    elif position is None and any(steps_in.get("biased", {}).values()):
-        st.info(BIASED_TOO if trace.has_positions else BIASED)
-    elif position is None:
-        st.info("This model has no positions." if not here.source.has_names else "Its positions are not known apart.")
-    else:
-        colours, labels = palette(), numbered(trace.tokens.labels)
-        lengths = position.norm(dim=-1)
-        kind = "" if here.source.has_names else FORMULAS.get(state.get("positions"), "")
-        low, high = (number(length.item(), 3) for length in (lengths.min(), lengths.max()))
-        spread = f"All rows have the same length, {low}." if low == high else f"Their lengths go from {low} to {high}."
-        st.markdown(f"One row of numbers a position, which is added to the token's. {kind} {spread}")
-        left, right = st.columns(2)
-        dimensions = list(map(str, range(position.shape[-1])))
-        with left:
-            st.caption("The positions, one row each.")
-            plot(heatmap(position, labels, dimensions, colours, across="dimension"), "check_positions")
-        with right:
-            st.caption("Dot products of the rows with each other: how alike two positions are.")
-            plot(heatmap(position @ position.T, labels, labels, colours, across="position"), "check_dots")
-    if not here.source.has_names:
-        _show_order(here)
-
-
-def _show_order(here: ShownPart) -> None:
-    """Show what changes if the words are in reverse order."""
-    import torch
-
-    from attnviz.figures.plots import lines
-    from attnviz.measures.changes import order_matters
-    from attnviz.toy.config import NOT_ADDED, TransformerConfig
-    from attnviz.toy.transformer import shared_stack
-
-    trace = here.trace(RESOURCES)
-    config = TransformerConfig.of(state.get)
-    plain = replace(config, positions="none") if config.positions in NOT_ADDED else config
-    encoder, plain_encoder = (_encoder(shared_stack(settings)) for settings in (config, plain))
-    x, position = trace.embedding_parts["token"], trace.embedding_parts.get("position")
-    order = list(range(len(x)))[::-1]
-    with torch.inference_mode():
-        without = order_matters(plain_encoder, x, torch.zeros_like(x), order)
-        series = {"without positions": without.tolist()}
-        if config.positions != "none":
-            added = torch.zeros_like(x) if position is None else position
-            series["with positions"] = order_matters(encoder, x, added, order).tolist()
-    alone = " The causal mask alone makes the order matter." if encoder.causal else ""
-    if config.positions == "alibi" and not encoder.causal:
-        alone = (
-            " ALiBi changes nothing either: in the opposite order, all distances are the same. Another order matters."
-        )
-    st.markdown(
-        f"**The words in the opposite order.** How far does the output of each word move? Without positions by at most "
-        f"{nonzero(without.max().item(), 3)}.{alone}"
-    )
-    labels = numbered(trace.tokens.labels)
-    plot(lines(series, labels, palette(), title="largest change", across="token"), "check_order")
-
-
-def _encoder(stack: Encoder | Seq2Seq) -> Encoder:
+def encoder_of(stack: Encoder | Seq2Seq) -> Encoder:
     """Return the encoder of a model with both stacks, or the only stack."""
     from attnviz.toy.stacks import Encoder
 
@@ -355,7 +279,8 @@ def show_change(here: ShownPart) -> None:
         return
     moved = torch.stack([row_differences(*pair) for pair in zip(before, after, strict=True)])  # (L + 1, T)
     past = moved[1:, :token].max().item() if token else 0.0
-    said = CAUSAL if trace.layers[kind][0].mask.hides_later else NOT_CAUSAL
+    windows = here.model.description.windows.get(kind, ())
+    said = CAUSAL if trace.layers[kind][0].mask.hides_later else LOCAL if windows and all(windows) else NOT_CAUSAL
     st.markdown(
         f"**“{plain(tokens.labels[token])}” becomes “{plain(other)}”.** The rows before it move by at most "
         f"**{nonzero(past, 3)}**. {said if token else ''}"
@@ -380,6 +305,7 @@ def show_padding(here: ShownPart) -> None:
     masked, free = float(moved.with_mask.max()), float(moved.without.max())
     same = "nothing but rounding" if masked else "nothing at all"
     causal = getattr(stack, "causal", False)
+    reached = " whose window reaches them" if here.model.description.windows else ""
     st.markdown(
         "Texts in a batch must have the same length, so short ones are filled up with tokens that mean nothing. With "
         f"the padding mask, {count} of them move the outputs by at most **{nonzero(masked, 3)}**: {same}. Without it, "
@@ -387,7 +313,7 @@ def show_padding(here: ShownPart) -> None:
         + (
             ": the causal mask hides them too, as they come after the text."
             if causal
-            else ": every token has spread some of its attention over them."
+            else f": every token{reached} has spread some of its attention over them."
         )
     )
     series = {"with the padding mask": moved.with_mask.tolist(), "without": moved.without.tolist()}
@@ -407,7 +333,7 @@ def _toy(here: ShownPart, count: int) -> tuple[Stack, Tensor, Tensor]:
     stack = shared_stack(config)
     model = Transformer(config, known, stack)
     x = sum_of(model.embed([known.index(id_) for id_ in (*ids, *[NO_ID] * count)])).detach()
-    return _encoder(stack), x[: len(ids)], x[len(ids) :]
+    return encoder_of(stack), x[: len(ids)], x[len(ids) :]
 
 
 def _pretrained(here: ShownPart, count: int) -> tuple[Stack, Tensor, Tensor] | None:

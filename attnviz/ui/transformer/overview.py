@@ -180,6 +180,8 @@ def show_overview(here: ShownPart) -> None:
 
 
 PART_NAMES = {"feed_forward": "feed-forward"}
+SET_SINKS = " The score of its sinks is set, not learned, so it is no parameter; gpt-oss learns one for each head."
+HIDDEN_TOO = " A window saves nothing here: the scores of all pairs are computed, then hidden."
 LENGTHS = tuple(2**power for power in range(3, 18))
 UNITS = {"multiplications": "multiplications", "nbytes": "bytes"}
 
@@ -207,6 +209,7 @@ def show_parameters(here: ShownPart) -> None:
             "In BERT and in the paper, an attention has 4 · (C² + C) and a feed-forward 2 · C · F + F + C. The number "
             "of heads changes nothing: the same matrices are split among them. "
             + ("" if sizes is None else f"{title(here.model.name)}: {maps_in_words(sizes)}")
+            + (SET_SINKS if here.model.description.has_sinks and not here.source.has_names else "")
         )
     )
 
@@ -238,7 +241,10 @@ def show_cost(here: ShownPart) -> None:
                 ),
                 f"check_{field}",
             )  # fmt: skip
-    st.caption(f"{maps_in_words(sizes)} One pass in float32; logits, norms, activations and softmax are left out.")
+    windowed = HIDDEN_TOO if here.model.description.windows else ""
+    st.caption(
+        f"{maps_in_words(sizes)} One pass in float32; logits, norms, activations and softmax are left out.{windowed}"
+    )
 
 
 def _together(series: Mapping[str, Sequence[int]]) -> dict[str, Sequence[int]]:

@@ -32,6 +32,7 @@ from attnviz.ui.messages import plain
 from attnviz.ui.sources import DESCRIBED, SavedView, view_of
 from attnviz.ui.tokens.choices import char_vocab
 from attnviz.ui.walk import Checks, check_step, mount_walk, offer_documents
+from attnviz.ui.widgets import settings_popover
 
 CHECKS = Checks(
     "transformer",
@@ -39,9 +40,9 @@ CHECKS = Checks(
     {
         **dict.fromkeys(("overview", "parameters", "cost"), "attnviz.ui.transformer.overview"),
         **dict.fromkeys(
-            ("token", "norm", "lens", "positions", "change", "padding", "dropout", "mistake"),
-            "attnviz.ui.transformer.checks",
+            ("token", "norm", "lens", "change", "padding", "dropout", "mistake"), "attnviz.ui.transformer.checks"
         ),
+        "positions": "attnviz.ui.transformer.positions",
     },
 )
 """The checks of the page; some of their modules import pandas"""
@@ -53,6 +54,7 @@ PURPOSES = {
     "both": "Both translate: an encoder reads one text, a decoder writes another and looks at the first (the paper).",
 }
 """The purpose of each architecture"""
+IN_WINDOW = " Here a window limits what a token sees of its own text."
 NORMS_HELP = (
     """*post*: after each sum, as in the paper and BERT. *pre*: before attention and feed-forward, as in GPT-2."""
 )
@@ -69,7 +71,8 @@ _DECODER, _HIDDEN = "decoder_blocks", "hidden_width"
 def toy_controls() -> None:
     """Show the settings of the toy transformer."""
     chosen = state.choice("architecture", st.segmented_control, "Architecture", required=True, width="stretch")
-    st.caption(PURPOSES[chosen])
+    state.sync_widget("window")
+    st.caption(PURPOSES[chosen] + ("" if state.get("window") is None else IN_WINDOW))
     has_both = chosen == "both"
     if has_both:
         state.bound(
@@ -103,8 +106,10 @@ def toy_controls() -> None:
     left, right = st.columns(2, vertical_alignment="bottom")
     with left:
         controls.seed()
-    with right:
-        state.bound("bias", st.toggle, "Biases")
+    with right, settings_popover("More", "more_settings", width="stretch") as control:
+        if control.open:
+            state.bound("bias", st.toggle, "Biases")
+            controls.score_controls()
 
 
 def model_controls(source: Source, name: str | None) -> None:

@@ -14,6 +14,7 @@ import torch
 from safetensors.numpy import load as load_arrays
 from torch.nn import functional as F
 
+from attnviz.attention import Mask
 from attnviz.document import (
     Document,
     DocumentError,
@@ -355,5 +356,27 @@ def test_thumbnails_are_held_as_they_are_given_with_the_cells_that_the_mask_hide
     np.testing.assert_array_equal(arrays["thumbnails"], small)
     assert ("hidden_thumbnail" in arrays) == causal
     if causal:
-        np.testing.assert_array_equal(arrays["hidden_thumbnail"], hidden_thumbnail(one.layer.hidden(0).numpy()))
+        hidden = one.layer.hidden(0).numpy().astype(np.uint8)
+        np.testing.assert_array_equal(arrays["hidden_thumbnail"], hidden_thumbnail(hidden))
     assert "thumbnails" not in document_of_layer(one).arrays
+
+
+@pytest.mark.parametrize("mask_value", ["-inf", "-1e10"])
+def test_the_hidden_cells_of_thumbnails_say_why_they_are_hidden(mask_value: Any) -> None:
+    config = ToyConfig(causal=True, window=3, padding=1, mask_value=mask_value)
+    one = run_block((4, 8, 15, 16, 23), config).walk(0, 1)
+    arrays = document_of_layer(one, thumbnails=thumbnails(one.layer.attentions().numpy())).arrays
+    expected = MaskReasons(causal=True, window=(2, 0), padding=(0,)).codes(5, 5)
+    if mask_value != "-inf":
+        expected[0] = 0  # row 0 sees no key, so every hidden cell has a weight
+    np.testing.assert_array_equal(arrays["hidden_thumbnail"], expected)
+
+
+def test_the_hidden_cells_of_a_mask_that_is_not_made_of_reasons_are_1() -> None:
+    one = run_block((4, 8, 15, 16, 23), ToyConfig()).walk(0, 1)
+    seen = torch.ones(5, 5, dtype=torch.bool)
+    seen[2, 1] = seen[0, 3] = False
+    one = replace(one, layer=replace(one.layer, mask=Mask.recognise(seen)))
+    assert one.layer.mask_reasons is None
+    arrays = document_of_layer(one, thumbnails=thumbnails(one.layer.attentions().numpy())).arrays
+    np.testing.assert_array_equal(arrays["hidden_thumbnail"], ~seen)

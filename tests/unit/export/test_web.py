@@ -121,6 +121,16 @@ def test_a_comparison_holds_the_numbers_of_both_heads() -> None:
     assert page.notes[0].startswith("The row that changes most is “too”")
 
 
+def test_a_page_of_averages_says_which_positions_it_leaves_out() -> None:
+    page = page_of("averages", text="a rose is a rose", way="data", positions="alibi")
+    assert page.notes == (
+        "ALiBi is added to scores, and is no part of X, whose rows are averaged here. So it is left out.",
+    )
+    assert "So it is left out." in page.body
+    none = page_of("averages", text="a rose is a rose", way="data", positions="none")
+    assert (none.notes, none.numbers) == ((), page.numbers)
+
+
 def test_averages_hold_all_ways_on_as_many_tokens_as_the_loop_takes() -> None:
     page = page_of("averages", text="word " * 80, way="softmax", q="3", source="pretrained")
     document = document_of(page.numbers)

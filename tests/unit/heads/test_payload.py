@@ -111,6 +111,7 @@ def test_a_payload_holds_all_that_is_known_of_the_text(trace: Trace) -> None:
     assert header["rollout"] is True
     assert (header["norms"], header["has_sinks"]) == (True, False)
     assert header["causal"] is False
+    assert header["limited"] == [False] * 6
     assert header["view"] == {"layer": 1}
     about = surveyed(trace)
     names = [one["name"] for one in header["measures"]]
@@ -212,6 +213,7 @@ def test_other_masks_than_a_causal_one_are_sent(trace: Trace) -> None:
     found = Trace(trace.tokens, None, {"encoder": (Block(masked),)}, trace.last_hidden_state)
     header, arrays = sent(found, "encoder"), shared(found, "encoder")
     assert header["causal"] is False
+    assert header["limited"] == [True], "a causal window of all keys but one"
     assert header["norms"] is False
     assert arrays.keys() == {"overview", "hidden"}
     np.testing.assert_array_equal(arrays["hidden"], (~mask).numpy())

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, inf, nn
 from torch.nn import functional
 
-from attnviz.attention import causal_mask
+from attnviz.attention import Mask, causal_mask
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.measures.mistakes import NAMES, TEXTS
 from attnviz.measures.mistakes.computed import COMPUTED, Case, MistakeEffect, NotKnownError, find
@@ -185,6 +185,18 @@ def test_a_position_bias_is_in_the_wrong_numbers_and_in_the_right_ones() -> None
     close(find("fill", case).wrong.values, filled.softmax(-1))
     with pytest.raises(NotKnownError, match="a position bias of its own"):
         find("width", case)
+
+
+@pytest.mark.parametrize("architecture", ["encoder", "decoder"])
+def test_with_the_causal_mask_a_model_keeps_its_window_its_cap_and_its_sink(architecture: Any) -> None:
+    case = Case(trace(TransformerConfig(architecture, cap=0.5, sink=0.5, window=3)))
+    found, layer = find("mask", case), case.attention
+    seen = causal_mask(len(case.tokens)) & ~layer.hidden(0)
+    if case.kind == "decoder":  # an encoder has no causal mask of its own
+        close(found.right.values, layer.head(0).weights.masked_fill(~seen, torch.nan))
+    assert torch.equal(found.right.values.isnan(), ~seen)
+    bare = replace(layer, mask=Mask()).head(0).weights
+    close(found.wrong.values, bare)
 
 
 def test_sinks_that_other_queries_or_heads_would_not_have_are_named() -> None:

@@ -72,6 +72,16 @@ def test_each_head_has_its_own_labels_and_the_page_says_them_in_words() -> None:
     heads[0, 1, 0] = 3.0
     assert label_heads(heads, uniform, MEASURES) == [[[], ["broad"], []], [[], [], ["next-token head"]]]
     assert (shown_label("broad"), shown_label("diagonal")) == ("looks everywhere", "diagonal")
+    limited = [shown_label(label, limited=True) for label in ("broad", "diagonal")]
+    assert limited == ["looks everywhere it may", "diagonal"]
+
+
+def test_each_layer_may_have_a_uniform_attention_of_its_own() -> None:
+    uniform = np.array([[CHANCE.get(one.name, 0.125) for one in MEASURES]] * 2, np.float32)
+    uniform[1, 0] = 1.5
+    heads = np.zeros((2, 1, len(MEASURES)), np.float32)
+    heads[..., 0] = 1.4
+    assert label_heads(heads, uniform, MEASURES) == [[[]], [["broad"]]]
 
 
 def test_a_head_that_sees_one_token_is_not_broad() -> None:

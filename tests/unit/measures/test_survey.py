@@ -11,7 +11,8 @@ import pytest
 import torch
 from torch import Tensor
 
-from attnviz.attention import Mask, causal_mask
+from attnviz.attention import Mask, causal_mask, window_mask
+from attnviz.mask_reasons import MaskReasons
 from attnviz.measures.striking import StrikingHead, most_striking, word_pairs
 from attnviz.measures.summary import is_punctuation
 from attnviz.measures.survey import hidden_cells, rolled_out, survey, survey_name
@@ -22,6 +23,7 @@ from attnviz.toy.config import TransformerConfig
 from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.layer import Block, LayerTrace
 from attnviz.trace.trace import Trace
+from attnviz.ui.heads.table import heads_table
 from tests.loaded import built_in_model
 from tests.memory import held
 from tests.unit.families import save
@@ -74,6 +76,24 @@ def test_a_survey_has_the_numbers_of_each_head(
     arrays = (found.values, found.uniform, found.overview, found.key_norms, found.hidden)
     assert not any(one.flags.writeable for one in arrays)
     assert 0 <= held(found) - found.nbytes <= found.uniform.nbytes
+
+
+def test_a_head_of_a_layer_with_a_window_is_compared_with_uniform_attention_in_its_window() -> None:
+    """Even weights in a window are few bits beside even weights on all tokens."""
+    trace = run()
+    layer = replace(trace.layer(0, "encoder"), query=torch.zeros_like(trace.layer(0, "encoder").query))
+    local = replace(layer, mask=Mask.recognise(window_mask(5, (1, 1))))
+    found = survey(replace(trace, blocks={"encoder": (Block(layer), Block(local))}, numbers={}), "encoder", "")
+    assert found.limited == (False, True)
+    assert not found.hidden.any()
+    assert all("broad" in labels for of_layer in found.labels for labels in of_layer)
+    assert survey(trace, "decoder", "").limited == (True,) * 3
+    assert survey(trace, "cross", "").limited == (False,) * 3
+    assert heads_table(found, "")["labels"].tolist() == [
+        ", ".join(label.replace("broad", words) for label in labels)
+        for words, of_layer in zip(("looks everywhere", "looks everywhere it may"), found.labels, strict=True)
+        for labels in of_layer
+    ]
 
 
 def test_norms_are_not_known_if_one_layers_projection_is_not() -> None:
@@ -160,9 +180,15 @@ def test_what_is_no_weight_is_cut_to_the_range() -> None:
 
 
 def test_only_blocks_hidden_throughout_are_marked_hidden() -> None:
-    hidden = np.triu(np.ones((6, 6), bool), 1)
+    hidden = np.triu(np.ones((6, 6), np.uint8), 1)
     assert hidden_thumbnail(hidden, 3).tolist() == [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
-    assert hidden_thumbnail(hidden, 6).tolist() == hidden.astype(int).tolist()
+    assert hidden_thumbnail(hidden, 6).tolist() == hidden.tolist()
+
+
+def test_a_hidden_block_says_why_by_the_first_of_its_reasons() -> None:
+    codes = MaskReasons(causal=True, window=(1, 0), padding=(0,)).codes(6, 6)
+    assert hidden_thumbnail(codes, 3).tolist() == [[0, 1, 1], [0, 0, 1], [2, 0, 0]]
+    assert hidden_thumbnail(codes, 6).tolist() == codes.tolist()
 
 
 def test_a_thumbnail_of_no_cells_is_refused() -> None:

@@ -479,3 +479,9 @@ def test_the_views_tokenizer_reads_at_most_what_the_model_takes() -> None:
     walk = averages_of(view.__getitem__, DirectResources())
     own = Toy(ToyConfig(positions="lab", seed=3), WordTokenizer().tokenize).trace("a " * 64)
     assert torch.equal(walk.layer.query[0], own.layer(0).query[0])
+    for kind in ("rotary", "alibi", "buckets"):  # are no part of the rows that are averaged
+        view, _ = read_link({"text": "a b c", "positions": kind, "cap": "1", "sink": "1", "window": "1"})
+        walk = averages_of(view.__getitem__, DirectResources())
+        own = Toy(ToyConfig(positions="none"), WordTokenizer().tokenize).trace("a b c")
+        assert torch.equal(walk.layer.query[0], own.layer(0).query[0])
+        assert (walk.layer.cap, walk.layer.sinks, walk.layer.position_bias) == (None, None, None)

@@ -617,6 +617,13 @@ def test_the_averages_take_64_tokens_and_the_attention_beside_them_has_x_as_valu
     assert walk.averages is not None
     torch.testing.assert_close(torch.as_tensor(walk.averages["by_loop"]), means)
     assert walk.name == "toy, seed 2 · from averages to attention"
+    for settings, said in (
+        ({"positions": "alibi"}, "position bias"), ({"positions": "buckets", "sink": 0.0}, "position bias or sink"),
+        ({"cap": 1.0, "window": 2, "padding": 1}, "soft cap, window or padding"),
+    ):  # fmt: skip
+        message = f"^from averages to attention, no {said} is shown: its scores would lack it$"
+        with pytest.raises(ValueError, match=message):
+            walk_to_attention(tokens, ToyConfig(**settings))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"^65 tokens: the loop takes at most 64$"):
         walk_to_attention(WordTokenizer().tokenize("a " * 65), ToyConfig())
 

@@ -332,10 +332,11 @@ def test_the_sizes_of_matrix_products_are_those_of_the_weights() -> None:
 
 def test_a_links_settings_are_the_transformers() -> None:
     link = {"architecture": "both", "depth": "3", "heads": "5", "width": "24", "activation": "gelu", "norm": "pre",
-            "positions": "random", "bias": "0", "seed": "7", "decoder_depth": "4", "feed_forward": "40"}  # fmt: skip
+            "positions": "random", "bias": "0", "seed": "7", "decoder_depth": "4", "feed_forward": "40",
+            "cap": "2.5", "sink": "-0.5", "window": "4"}  # fmt: skip
     view, notes = read_link(link)
     assert not notes
-    config = TransformerConfig("both", 3, 4, 24, "gelu", "pre", "random", False, 7, 4, 40)
+    config = TransformerConfig("both", 3, 4, 24, "gelu", "pre", "random", False, 7, 4, 40, 2.5, -0.5, 4)
     assert TransformerConfig.of(view.__getitem__) == config
     assert TransformerConfig(depth=MAX_LAYERS, decoder_depth=MAX_LAYERS, heads=8, width=MAX_WIDTH).hidden_width == 512
     assert TransformerConfig(heads=1, width=8, depth=1).layers == {"encoder": (1, 1)}

@@ -210,13 +210,13 @@ def test_thresholds_are_written_as_they_are_read(value: float) -> None:
     assert KEYS["threshold"].read(written.get("threshold", "0.05")) == pytest.approx(value, abs=5.1e-5)
 
 
-def survey_of(pieces: tuple[str, ...]) -> Any:
+def survey_of(pieces: tuple[str, ...], *, limited: tuple[bool, ...] = (False, False)) -> Any:
     """Return what is asked of a survey of these tokens."""
     n = len(pieces)
     special = tuple(piece.startswith("<") for piece in pieces)
     places = tuple((number, number + 1) for number in range(n))
     tokens = Tokens("x" * n, None, pieces, tuple(range(n)), places, (0,) * n, special, (False,) * n, 0, 9, "some")
-    return SimpleNamespace(measures=choose_measures(n, tokens, same_text=True, causal=False))
+    return SimpleNamespace(measures=choose_measures(n, tokens, same_text=True, causal=False), limited=limited)
 
 
 def test_a_model_with_other_special_tokens() -> None:
@@ -225,6 +225,13 @@ def test_a_model_with_other_special_tokens() -> None:
     assert words.labels["sep"] == "attends to </s>"
     assert words.axis("cls") == "weight to <s>" and words.axis("entropy") == "entropy, bits"
     assert words.labels["broad"] != words.linked["broad"] == "broad"
+
+
+def test_a_head_behind_a_mask_looks_everywhere_it_may() -> None:
+    """Of a model with windows in some layers alone this is true of all."""
+    words = measure_names(survey_of(("a", "b"), limited=(False, True)))
+    assert (words.labels["broad"], words.linked["broad"]) == ("looks everywhere it may", "broad")
+    assert measure_names(survey_of(("a", "b"))).labels["broad"] == "looks everywhere"
 
 
 def test_a_text_without_them_has_the_usual_words() -> None:

@@ -32,6 +32,12 @@ export function reasonBoxes({ causal, window, padding }: MaskReasons, [rows, col
   return boxes.filter((box) => box.columns > 0);
 }
 
+/** Whether a pixel is on a line of a reason's hatching: `pitch` px are from one line to the next, and one is `wide`. */
+export function isOnLine(reason: string, x: number, y: number, [pitch, wide]: number[]) {
+  const isOn = (at: number) => at % pitch < wide;
+  return (reason !== "window" && isOn(x + y)) || (reason !== "future" && isOn(x - y + 999 * pitch));
+}
+
 /** What hatchings mean, such as "/ future, × padding", where cells are hidden for several reasons; else "". */
 export function legend(reasons: MaskReasons | null | undefined) {
   const occurs = { future: reasons?.causal, window: reasons?.window, padding: reasons?.padding.length };

@@ -3,6 +3,7 @@
 import { briefName } from "../board/labels.ts";
 import { axisName } from "../board/panel.ts";
 import { channels, HATCH, INK, pixelTable, SCALES, TEXT_INK } from "../core/colours.ts";
+import { isOnLine } from "../core/mask_reasons.ts";
 import { headAt } from "../heads/choice.ts";
 import { blocks } from "./pool.ts";
 import { typeFor } from "../core/type.ts";
@@ -273,19 +274,16 @@ function thumbPainter(
   );
   const pale = Uint32Array.from(table, (pixel) => mixed(pixel, table[0]));
   const hatches = Object.entries(HATCH[theme]).map(([reason, colours]) => ({ reason, colours: colours.map(pixel) }));
-  const stripe = STRIPE * density;
+  const line = [STRIPE * density, density];
   return (n: number, faded: boolean) => {
     const colours = faded ? pale : table;
     const first = n * height * width;
     const hidden = hiddenIn ? hiddenIn[Math.floor(n / heads)] : ofAll;
-    const isLine = (x: number, y: number, reason: string) =>
-      (reason !== "window" && (x + y) % stripe < density) ||
-      (reason !== "future" && (x - y + size * stripe) % stripe < density);
     for (let y = 0; y < size; y += 1) {
       for (let x = 0; x < size; x += 1) {
         const most = largest({ data, first, width, hidden }, down[y], across[x]);
         const hatch = hatches[-1 - most];
-        pixels[y * size + x] = hatch ? hatch.colours[isLine(x, y, hatch.reason) ? 1 : 0] : colours[most];
+        pixels[y * size + x] = hatch ? hatch.colours[isOnLine(hatch.reason, x, y, line) ? 1 : 0] : colours[most];
       }
     }
     return image;

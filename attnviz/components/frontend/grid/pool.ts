@@ -32,8 +32,8 @@ export function poolWeights(codes: Uint16Array, heads: number, rows: number, col
 }
 
 /**
- * One byte a block, where every cell of it is hidden: 1 and the place of the reason among MASK_REASONS, 1 where that is
- * not known; else 0. Null where nothing is hidden.
+ * One byte a block, where every cell of it is hidden: 1 and the place of the reason among MASK_REASONS, the first one's
+ * of several, 1 where that is not known; else 0. Null where nothing is hidden.
  */
 export function poolHidden(
   { rows, cols, causal, hidden, reasons }: Pick<HeadFrame, "rows" | "cols" | "causal" | "hidden" | "reasons">,
@@ -50,11 +50,11 @@ export function poolHidden(
   };
   for (let y = 0; y < height; y += 1) {
     for (let x = 0; x < width; x += 1) {
-      let all = 1;
-      for (let i = down[y]; all && i < down[y + 1]; i += 1) {
-        for (let j = across[x]; all && j < across[x + 1]; j += 1) all = why(i, j);
+      let first = 255;
+      for (let i = down[y]; first && i < down[y + 1]; i += 1) {
+        for (let j = across[x]; first && j < across[x + 1]; j += 1) first = Math.min(first, why(i, j));
       }
-      pooled[y * width + x] = all;
+      pooled[y * width + x] = first;
     }
   }
   return pooled;

@@ -15,6 +15,8 @@ export interface ControlsProps extends Pick<
   ExplorerHeader,
   "view" | "cols" | "measures" | "labels" | "norms" | "rollout"
 > {
+  /** a label as it is said of all heads that have it */
+  labelOf: (label: string) => string;
   pair: boolean;
   rolled: boolean;
   /** whether no picture of a head is shown beside the grid */
@@ -122,13 +124,15 @@ export class Filters {
     return Number(this.form.querySelector<HTMLInputElement>("[name=threshold]")?.value);
   }
 
-  update({ view, shown, labels, pair, isOnlyGrid }: ControlsProps) {
+  update({ view, shown, labels, labelOf, pair, isOnlyGrid }: ControlsProps) {
     const { least, strongest } = shown;
     this.adapts = strongest !== view.strongest;
     const hasLines = !isOnlyGrid && view.show !== "heatmap";
     const headsWith: Map<string, number> = new Map();
     for (const label of labels.flat(2)) headsWith.set(label, (headsWith.get(label) ?? 0) + 1);
-    const named = [...headsWith].sort().map(([label, count]): Option => [label, `${labelText(label)} (${count})`]);
+    const named = [...headsWith]
+      .sort()
+      .map(([label, count]): Option => [label, `${labelText(labelOf(label))} (${count})`]);
     const counts = [...new Set([...STRONGEST, strongest])].sort((a, b) => a - b);
     const lines = counts.map((n): Option => [String(n), n ? `${n} of each query` : "all"]);
     const [special, between] = [SPECIAL, BETWEEN].map((words): Option[] => Object.entries(words));

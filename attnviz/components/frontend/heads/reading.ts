@@ -14,7 +14,7 @@ import {
   hiddenSentence,
   labelRule,
   labelText,
-  localLabel,
+  limitedLabel,
   meanNote,
   rolloutNote,
 } from "./words.ts";
@@ -53,11 +53,16 @@ function saidOf(store: Store, head: HeadId) {
   return ofHead(store.header, store.header.said, head) ?? shownLabels(store, head).map(labelText);
 }
 
-/** A head's labels as they are said of it: one of a layer with a window looks no farther. */
-export function shownLabels(store: Store, head: HeadId) {
-  const isLocal = !["", GLOBAL].includes(markOf(store.header, head[0]));
-  return isLocal ? labelsOf(store, head).map(localLabel) : labelsOf(store, head);
-}
+/** A head's labels as they are said of it: it looks no farther than its layer's mask allows. */
+export const shownLabels = (store: Store, head: HeadId) =>
+  labelsOf(store, head).map(isLimited(store.header, head[0]) ? limitedLabel : (label) => label);
+
+/** A label as it is said of all heads that have it. */
+export const labelOfAll = (header: ExplorerHeader, label: string) =>
+  header.layers.some((layer) => isLimited(header, layer)) ? limitedLabel(label) : label;
+
+/** Whether the mask of a layer shows some queries other keys than others. */
+const isLimited = ({ layers, limited = [] }: ExplorerHeader, layer: number) => limited[layers.indexOf(layer)] ?? false;
 
 /** A label with its rule. */
 export const labelSpan = (label: string) =>

@@ -15,6 +15,7 @@ import {
   headReading,
   gridMarks,
   headSentence,
+  labelOfAll,
   labelsOf,
   shownLabels,
   measureList,
@@ -173,7 +174,8 @@ export class View {
     const measure = kept.order && measures.find(({ name }) => name === view.sort);
     const current = [view.layer, view.head] as HeadId;
     const without = !view.label || labelsOf(store, current).includes(view.label) ? "" : headName(current);
-    const sentence = gridSentence({ measure, faded: kept.faded, label: view.label, without });
+    const label = labelOfAll(store.header, view.label);
+    const sentence = gridSentence({ measure, faded: kept.faded, label, without });
     const windows = windowsNote(store.header, Boolean(kept.order));
     write(this.hint, windows + sentence, span("how", `${HINT}${isOnlyGrid ? "" : ADDS}.`));
     this.grid.update({
@@ -204,6 +206,7 @@ export class View {
       cols: store.frame.cols,
       measures: header.measures,
       labels: header.labels,
+      labelOf: (label: string) => labelOfAll(header, label),
       isOnlyGrid,
       pair: [...header.query_groups, ...header.key_groups].includes(2),
       norms: Boolean(store.norms),

@@ -12,20 +12,20 @@ export const headName = ([layer, head]: HeadId) =>
 
 /** The label that is shown by other words than links have. Its rule is in measures/summary.py. */
 const BROAD = "broad";
-/** The same of a head that sees no more than a window. */
-const BROAD_LOCAL = "broad, local";
+/** The same of a head whose queries may not see all keys: behind a causal mask, or in a window. */
+const BROAD_LIMITED = "broad, limited";
 const BROAD_SHARE = Math.round(100 * BROAD_ENTROPY);
-const BROAD_RULE = `The entropy of its rows is at least ${BROAD_SHARE} % of that of uniform attention.`;
+const BROAD_RULE = `The entropy of its rows is at least ${BROAD_SHARE} % of that of uniform attention in its layer.`;
 
 /** A label as it is shown. @param label as a link has it */
 export const labelText = (label: string) =>
-  label === BROAD ? "looks everywhere" : label === BROAD_LOCAL ? "looks everywhere in its window" : label;
+  label === BROAD ? "looks everywhere" : label === BROAD_LIMITED ? "looks everywhere it may" : label;
 
-/** A label of a head whose layer has a window, as the texts here take it. */
-export const localLabel = (label: string) => (label === BROAD ? BROAD_LOCAL : label);
+/** A label of a head whose queries may not see all keys, as the texts here take it. */
+export const limitedLabel = (label: string) => (label === BROAD ? BROAD_LIMITED : label);
 
 /** The rule of a label, where its words do not say it. */
-export const labelRule = (label: string) => (label === BROAD || label === BROAD_LOCAL ? BROAD_RULE : "");
+export const labelRule = (label: string) => (label === BROAD || label === BROAD_LIMITED ? BROAD_RULE : "");
 
 export const SPECIAL = {
   keep: "keep",

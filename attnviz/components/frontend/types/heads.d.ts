@@ -109,6 +109,8 @@ interface ExplorerHeader {
   layer_marks?: string[];
   /** by layer: how many heads after one another share a head of keys and values */
   shared_by?: number[];
+  /** by layer: whether its mask shows some queries other keys than others */
+  limited?: boolean[];
   /** by layer: why its mask hides cells; null if it hides none, or others */
   mask_reasons?: (MaskReasons | null)[];
   /** whether one head is chosen in the grid, and the page shows it: no lines, heatmaps and settings */

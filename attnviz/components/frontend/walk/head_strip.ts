@@ -3,6 +3,7 @@
 import { channels, COVER, HATCH, SCALES } from "../core/colours.ts";
 import { ROWS_AND_COLUMNS } from "../core/constants.ts";
 import { bringIntoSight, contextOf, element, isAsBefore } from "../core/dom.ts";
+import { isOnLine } from "../core/mask_reasons.ts";
 import { span, template, write } from "../core/template.ts";
 
 const SIDE = 52; // CSS px
@@ -33,7 +34,7 @@ export class HeadStrip {
   }
 
   /**
-   * Draws heads of a layer: `weights` (H, n, m) of all, and `hidden` (n, m) where cells are masked.
+   * Draws heads of a layer: `weights` (H, n, m) of all, and `hidden` (n, m) where cells are masked, by why they are.
    * @param given the heads to choose from, and the row that nobody is to see
    */
   draw(
@@ -111,8 +112,8 @@ export function coveredRows({ row, rows }: Covered, height: number) {
 }
 
 /**
- * Paints one head in the screen's own pixels; `hidden` marks cells that are hatched, not low. Colours go by the square
- * root of a weight, as on Heads: in a long text most weights are small.
+ * Paints one head in the screen's own pixels; `hidden` says why cells are hatched: 1 and the place of the reason in
+ * HATCH. Colours go by the square root of a weight, as on Heads: in a long text most weights are small.
  */
 function paint(
   canvas: HTMLCanvasElement,
@@ -126,18 +127,20 @@ function paint(
   canvas.height = side;
   const context = contextOf(canvas);
   const image = context.createImageData(side, side);
+  image.data.fill(255);
   const [paper, ink] = SCALES[shade].weights.map(channels);
-  const hatch = HATCH[shade].future.map(channels);
+  const hatches = Object.entries(HATCH[shade]).map(([reason, of]) => ({ reason, of: of.map(channels) }));
+  const line = [4 * density, density];
   for (let y = 0; y < side; y += 1) {
     const row = Math.floor((y * height) / side) * width;
     for (let x = 0; x < side; x += 1) {
       const at = row + Math.floor((x * width) / side);
-      const stripe = hatch[(x + y) % (4 * density) < density ? 1 : 0];
+      const hatch = hatches[(hidden?.[at] ?? 0) - 1];
+      const hatched = hatch?.of[isOnLine(hatch.reason, x, y, line) ? 1 : 0];
       const share = Math.sqrt(weights[at] / 255);
       for (let c = 0; c < 3; c += 1) {
-        image.data[(y * side + x) * 4 + c] = hidden?.[at] ? stripe[c] : paper[c] + (ink[c] - paper[c]) * share;
+        image.data[(y * side + x) * 4 + c] = hatched?.[c] ?? paper[c] + (ink[c] - paper[c]) * share;
       }
-      image.data[(y * side + x) * 4 + 3] = 255;
     }
   }
   context.putImageData(image, 0, 0);
