@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from math import inf
 from statistics import median
 from typing import Any
 
 from playwright.sync_api import Page
 
+from attnviz.serving.arrays import PATH as ARRAYS
 from bench.apps import OURS, SENTENCE
 from bench.stopwatch import chrome, load, new_page, wait_for_calm
 from bench.table import Row
@@ -17,6 +19,8 @@ from tests.browser.settle import settled
 ROUNDS = 5
 OWN = ("/attnviz/", "/_stcore/bidi-components/attnviz.main/")
 """What the addresses of our files have in them"""
+REST_S = 0.9
+"""How long a page rests, once its arrays have come, before it fetches ahead"""
 MOST_REQUESTS, MOST_KB = 12, 150
 PAGES = {"/": SENTENCE, "/heads": "() => stopwatch.explorer.count() > 0"}
 """The pages, and what is asked of each: whether its picture is there, in JavaScript"""
@@ -24,7 +28,10 @@ PAGES = {"/": SENTENCE, "/heads": "() => stopwatch.explorer.count() > 0"}
 
 @dataclass
 class Fetched:
-    """Counts the files of ours that a page fetches; made before the page opens anything."""
+    """Counts the files of ours that a page fetches; made before the page opens anything.
+
+    What a page fetches ahead, when its arrays have been there for a second, is no part of the visit.
+    """
 
     page: Page
     addresses: list[str] = field(default_factory=list, init=False)
@@ -32,7 +39,8 @@ class Fetched:
     """As they were sent: compressed, with their headers"""
 
     def __post_init__(self) -> None:
-        self._asked: set[str] = set()
+        self._asked: dict[str, str] = {}
+        self._arrays_came = inf
         session = self.page.context.new_cdp_session(self.page)
         session.on("Network.requestWillBeSent", self._note)
         session.on("Network.loadingFinished", self._count)
@@ -40,13 +48,17 @@ class Fetched:
 
     def _note(self, event: dict[str, Any]) -> None:
         url = event["request"]["url"]
-        if any(part in url for part in OWN):
+        is_ahead = event["timestamp"] > self._arrays_came + REST_S
+        if not is_ahead and any(part in url for part in OWN):
             self.addresses.append(url)
-            self._asked.add(event["requestId"])
+            self._asked[event["requestId"]] = url
 
     def _count(self, event: dict[str, Any]) -> None:
-        if event["requestId"] in self._asked:
+        url = self._asked.get(event["requestId"])
+        if url is not None:
             self.kilobytes += event["encodedDataLength"] / 1000
+            if ARRAYS in url:
+                self._arrays_came = event["timestamp"]
 
 
 def rows() -> Iterator[Row]:
