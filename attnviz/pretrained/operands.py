@@ -68,7 +68,7 @@ MAX_DISTANCE = 128
 def find_buckets(call: Call, model: nn.Module) -> Buckets | None:
     """Return the buckets of a call's position bias, if the model has a table that gives it by them, as T5 and MPNet."""
     bias = call.position_bias
-    if bias is None:
+    if not isinstance(bias, Tensor):
         return None
     for module in model.modules():
         table = getattr(module, "relative_attention_bias", None)

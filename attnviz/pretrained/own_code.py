@@ -7,6 +7,7 @@ module's own code like any other model.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from types import MethodType
 from typing import Any
@@ -14,7 +15,9 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from attnviz.pretrained.attention_interface import IMPLEMENTATION, attention_function
+from attnviz.pretrained.attention_interface import IMPLEMENTATION, NOT_SHOWN, attention_function
+from attnviz.pretrained.names import UnfitError
+from attnviz.trace.position_bias import PositionTerms
 
 Attended = tuple[Tensor, Tensor | None]
 """The output after W_O, (B, T, C), and the weights, (B, H, T, T)"""
@@ -115,6 +118,80 @@ def mpnet(
     return (output, weights) if output_attentions and weights is not None else (output,)
 
 
+def _heads(module: Any, projected: Tensor) -> Tensor:
+    """Return (..., T, H·D) as (..., H, T, D), for DeBERTa."""
+    return projected.unflatten(-1, (module.num_attention_heads, -1)).transpose(-3, -2)
+
+
+def _terms(
+    module: Any, query: Tensor, key: Tensor, scale: float, relative_pos: Tensor, rel_embeddings: Tensor
+) -> PositionTerms | None:
+    """Return the terms of DeBERTa's position bias; None if it has none. Their tables have the rows that a text needs.
+
+    `relative_pos` is (1, Tq, Tk), and 0 is the middle row of `rel_embeddings`, (R, C), whose ends hold what is farther.
+    """
+    if hasattr(module, "in_proj"):
+        maps, span = ("pos_proj", "pos_q_proj"), module.max_relative_positions
+    else:
+        maps, span = (
+            ("key_proj", "query_proj") if module.share_att_key else ("pos_key_proj", "pos_query_proj"),
+            module.pos_ebd_size,
+        )
+    kinds = "c2p", "p2c"
+    if not any(kind in module.pos_att_type for kind in kinds):
+        return None
+    relative = relative_pos.view(relative_pos.shape[-2:]).long()
+    first, last = (min(max(int(end), -span), span - 1) for end in (relative.min(), relative.max()))
+    rows = rel_embeddings[first + span : last + span + 1]
+    tables = (
+        _heads(module, getattr(module, name)(rows)) if kind in module.pos_att_type else None
+        for kind, name in zip(kinds, maps, strict=True)
+    )
+    return PositionTerms(query, key, scale, relative, first, *tables)
+
+
+TALKING_HEADS = (
+    f"mixes the scores of its heads with each other before their softmax, and their weights after it: {NOT_SHOWN}"
+)
+
+
+def deberta(
+    self: Any,
+    hidden_states: Tensor,
+    attention_mask: Tensor,
+    output_attentions: bool = False,
+    query_states: Tensor | None = None,
+    relative_pos: Tensor | None = None,
+    rel_embeddings: Tensor | None = None,
+) -> Attended:
+    """Run DeBERTa's attention, of its first version or of the later ones.
+
+    Its position bias is the sum of up to two terms, and its scale is smaller the more it has.
+
+    Raises:
+        UnfitError: its heads are mixed with each other, or its queries are of other states than its keys.
+    """
+    if getattr(self, "talking_head", False):
+        raise UnfitError(TALKING_HEADS)
+    if query_states is not None:
+        raise UnfitError(f"takes its queries from other states than its keys and values: {NOT_SHOWN}")
+    is_first_version = hasattr(self, "in_proj")
+    if is_first_version:
+        query, key, value = _heads(self, self.in_proj(hidden_states)).chunk(3, dim=-1)
+        query, value = query + _heads(self, self.q_bias[None]), value + _heads(self, self.v_bias[None])
+    else:
+        maps = self.query_proj, self.key_proj, self.value_proj
+        query, key, value = (_heads(self, map_(hidden_states)) for map_ in maps)
+    kinds = self.pos_att_type
+    terms = len(kinds) if is_first_version else ("c2p" in kinds) + ("p2c" in kinds)
+    scale = 1 / math.sqrt(query.shape[-1] * (1 + terms))
+    added = None
+    if self.relative_attention and relative_pos is not None and rel_embeddings is not None:
+        added = _terms(self, query, key, scale, relative_pos, rel_embeddings)
+    concat, weights = _attend(self, query, key, value, attention_mask.bool(), scaling=scale, position_bias=added)
+    return concat, weights if output_attentions else None
+
+
 def gptj(self: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None = None) -> Attended:
     """Run the part of GPT-J's attention after its rotation."""
     outputs, weights = attention_function(self, query, key, value, attention_mask, scaling=1 / self.scale_attn)
@@ -143,11 +220,12 @@ METHODS: Mapping[str, tuple[str, Callable[..., Any]]] = {
     "MptAttention": ("forward", mpt),
     "FalconAttention": ("forward", falcon),
     "MPNetSelfAttention": ("forward", mpnet),
+    "DisentangledSelfAttention": ("forward", deberta),
     "GPTJAttention": ("_attn", gptj),
     "GPTNeoSelfAttention": ("_attn", gpt_neo),
 }
 """By the class of the module: the method that is replaced, and what replaces it"""
-TYPES = frozenset({"bloom", "mpt", "falcon", "mpnet", "gptj", "gpt_neo"})
+TYPES = frozenset({"bloom", "mpt", "falcon", "mpnet", "gptj", "gpt_neo", "deberta", "deberta-v2"})
 """The types of models that have these modules, by `model_type`"""
 
 

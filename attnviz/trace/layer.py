@@ -273,8 +273,8 @@ class LayerTrace(ShortRepr):
         """Return the tensors that the trace owns. The projections belong to the model."""
         tables = () if self.rotation is None else (self.rotation.cos, self.rotation.sin)
         operands = self.query, self.key, self.value
-        bias = None if self.position_bias is None else self.position_bias.cells
-        tensors = (*operands, self.mask.cells, self.query_input, self.key_input, *tables, self.sinks, bias)
+        bias = () if self.position_bias is None else self.position_bias.tensors()
+        tensors = (*operands, self.mask.cells, self.query_input, self.key_input, *tables, self.sinks, *bias)
         return [tensor for tensor in tensors if tensor is not None]
 
 
