@@ -72,12 +72,10 @@ def find_input_projections(
         maps = []  # keys and values of GPT-2's cross-attention
     else:
         maps = _unfused(whole, heads, head_size, order)
-        if maps and all(hasattr(module, name) for name in ("q_bias", "v_bias")):
-            biases = module.q_bias, None, module.v_bias
-            maps = [
-                linear if bias is None else LinearMap(linear.weight, bias.detach())
-                for linear, bias in zip(maps, biases, strict=True)
-            ]
+        for place, name in ((0, "q_bias"), (2, "v_bias")) if maps else ():
+            bias = getattr(module, name, None)
+            if isinstance(bias, Tensor):
+                maps[place] = LinearMap(maps[place].weight, bias.detach())
     if any(linear.weight.shape[1] % head_size or heads * head_size % linear.weight.shape[1] for linear in maps):
         return None
     split = (Projection.of_heads(linear, heads, head_size) for linear in maps)

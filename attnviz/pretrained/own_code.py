@@ -120,7 +120,15 @@ def mpnet(
 
 def _heads(module: Any, projected: Tensor) -> Tensor:
     """Return (..., T, H·D) as (..., H, T, D), for DeBERTa."""
-    return projected.unflatten(-1, (module.num_attention_heads, -1)).transpose(-3, -2)
+    heads: Tensor = projected.unflatten(-1, (module.num_attention_heads, -1))  # (..., T, H, D)
+    return heads.transpose(-3, -2)
+
+
+def position_maps(module: Any) -> tuple[str, str]:
+    """Return the names of the layers by which DeBERTa's attention makes keys and queries of relative positions."""
+    if hasattr(module, "in_proj"):
+        return "pos_proj", "pos_q_proj"
+    return ("key_proj", "query_proj") if module.share_att_key else ("pos_key_proj", "pos_query_proj")
 
 
 def _terms(
@@ -130,13 +138,7 @@ def _terms(
 
     `relative_pos` is (1, Tq, Tk), and 0 is the middle row of `rel_embeddings`, (R, C), whose ends hold what is farther.
     """
-    if hasattr(module, "in_proj"):
-        maps, span = ("pos_proj", "pos_q_proj"), module.max_relative_positions
-    else:
-        maps, span = (
-            ("key_proj", "query_proj") if module.share_att_key else ("pos_key_proj", "pos_query_proj"),
-            module.pos_ebd_size,
-        )
+    maps, span = position_maps(module), len(rel_embeddings) // 2
     kinds = "c2p", "p2c"
     if not any(kind in module.pos_att_type for kind in kinds):
         return None

@@ -22,7 +22,7 @@ from attnviz.mask_reasons import MaskReasons
 from attnviz.reprs import ShortRepr
 from attnviz.trace.head_norm import HeadNorm
 from attnviz.trace.model import Activation, Need, ProjectionKind
-from attnviz.trace.position_bias import PositionBias
+from attnviz.trace.position_bias import PositionBias, TermName
 from attnviz.trace.rotation import Rotation
 
 NO_MASK = Mask()
@@ -148,6 +148,11 @@ class LayerTrace(ShortRepr):
     def head_size(self) -> int:
         """The head width, D."""
         return self.query.shape[-1]
+
+    @property
+    def position_terms(self) -> tuple[TermName, ...]:
+        """The terms whose sum the position bias is; empty if there is none, or if it has no terms."""
+        return () if self.position_bias is None or self.position_bias.terms is None else self.position_bias.terms.names
 
     @property
     def shared_by(self) -> int:

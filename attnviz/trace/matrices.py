@@ -61,6 +61,8 @@ POSITION_TABLES = ("position_key", "position_query")
 """The keys and the queries of relative positions, if the layer's position bias has these terms"""
 POSITION_TERMS: tuple[TermName, ...] = ("content_to_position", "position_to_content")
 """The terms of a position bias, if it has some"""
+OF_BIAS = ("position_bias", *POSITION_TERMS)
+"""The matrices of queries by keys that are kept by their vectors, if it has terms"""
 AVERAGES = ("by_loop", "triangle", "by_matrix", "masked_zeros", "softmax_weights", "by_softmax")
 """The matrices of `Walk.averages`"""
 
@@ -110,7 +112,7 @@ def heads_matrix(layer: LayerTrace, name: str, heads: Sequence[int] | None = Non
         return layer.projected("query" if name == "query" else "key", heads)
     if name in NORMED:
         return layer.normed("query" if name == "normed_query" else "key", heads) if layer.norms else None
-    if name in _OF_BIAS:
+    if name in OF_BIAS:
         return _of_bias(layer, name, heads)
     of_all = _OF_HEADS[name](layer)
     return of_all if of_all is None or heads is None or len(heads) == len(of_all) else of_all[list(heads)]
@@ -159,9 +161,6 @@ def _of_rotation(name: str, walk: Walk) -> Tensor | None:
     return table
 
 
-_OF_BIAS = ("position_bias", *POSITION_TERMS)
-
-
 def _of_bias(layer: LayerTrace, name: str, heads: Sequence[int] | None) -> Tensor | None:
     """Return what is added to the scores of these heads by distance, or a term of it, (h, Tq, Tk), if there is one."""
     bias, chosen = layer.position_bias, list(range(layer.heads) if heads is None else heads)
@@ -181,7 +180,7 @@ def _position_table(name: str, layer: LayerTrace) -> Tensor | None:
 def _relative_positions(walk: Walk) -> Tensor | None:
     """Return the relative position of each cell, (Tq, Tk), if the position bias has terms."""
     bias = walk.layer.position_bias
-    return None if bias is None or bias.terms is None else bias.terms.relative_positions
+    return None if bias is None or bias.terms is None else bias.terms.relative_positions.float()
 
 
 _OF_HEADS: dict[str, Callable[[LayerTrace], Tensor | None]] = {
@@ -217,7 +216,7 @@ _MATRICES: dict[str, Callable[[Walk], Tensor | None]] = {
     "positions": lambda walk: walk.parts[1] if walk.parts else None,
     "embeddings": lambda walk: walk.block.x if walk.block else walk.layer.query_input,
     "embeddings_k": lambda walk: walk.layer.key_input,
-    **{name: partial(_of_head, name) for name in ("query", "key", *NORMED, *_OF_HEADS, *_OF_BIAS)},
+    **{name: partial(_of_head, name) for name in ("query", "key", *NORMED, *_OF_HEADS, *OF_BIAS)},
     "relative_positions": _relative_positions,
     "root_query": partial(_root, "query"),
     "root_key": partial(_root, "key"),

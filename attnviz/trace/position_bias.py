@@ -184,10 +184,14 @@ class PositionBias(ShortRepr):
         relative = self.terms.relative[queries, keys]
         if relative.shape != (len(query), len(key)):
             return relative  # of fewer positions
-        tables = (None if t is None else t[[head]] for t in (self.terms.position_key, self.terms.position_query))
-        position_key, position_query = tables
-        operands = {"query": query[None], "key": key[None], "relative": relative}
-        return replace(self.terms, **operands, position_key=position_key, position_query=position_query).cells()[0]
+        position_key, position_query = (
+            None if table is None else table[[head]] for table in (self.terms.position_key, self.terms.position_query)
+        )
+        of_head = replace(
+            self.terms, query=query[None], key=key[None], relative=relative,
+            position_key=position_key, position_query=position_query,
+        )  # fmt: skip
+        return of_head.cells()[0]
 
     def of_queries(self, rows: Sequence[int]) -> PositionBias:
         """Return the bias of these queries."""

@@ -88,6 +88,12 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: tf.DiffLlamaModel(tf.DiffLlamaConfig(**TINY)),
         "computes 4 attentions in 2 layers",
     ),
+    "talking heads": (
+        lambda: tf.DebertaModel(
+            tf.DebertaConfig(**TINY, relative_attention=True, pos_att_type="c2p", talking_head=True)
+        ),
+        "mixes the scores of its heads with each other before their softmax, and their weights after it",
+    ),
 }
 
 
