@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from attnviz.pretrained.model import ModuleNames
 from attnviz.pretrained.own_code import position_maps
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.position_bias import PositionTerms, TermName
@@ -57,14 +58,14 @@ class BiasCode:
     """The lines that define `position_bias`, (H, Tq, Tk)"""
 
 
-def bias_code(layer: LayerTrace, module: Any, own_code: str) -> BiasCode:
-    """Return the code of the position bias of a layer, computed by a module of the class `own_code`."""
+def bias_code(layer: LayerTrace, body: Any, names: ModuleNames) -> BiasCode:
+    """Return the code of the position bias of a layer, which the module with these names computes in a model."""
     bias = layer.position_bias
     if bias is None:
         return BiasCode()
     if bias.terms is not None:
-        return BiasCode(RECORD.format(OF_TERMS), _terms(bias.terms, position_maps(module)))
-    argument, of_argument = BIASES[own_code]
+        return BiasCode(RECORD.format(OF_TERMS), _terms(bias.terms, position_maps(body.get_submodule(names.attention))))
+    argument, of_argument = BIASES[names.own_code]
     lines = f"position_bias = {of_argument}.expand(len(query), len(x), -1)  # (H, Tq, Tk)\n"
     return BiasCode(RECORD.format(argument), lines)
 

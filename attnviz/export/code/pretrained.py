@@ -230,7 +230,7 @@ def pretrained_inputs(
         turned = "" if last == ("query", "key") else "\n{}, {} = query, key".format(*last)
         return *first, *section("query, key and value: the arguments of this layer's attention", record + turned)
     maps = _maps_at(model, place)
-    bias = bias_code(walk.layer, model.body.get_submodule(names.attention), names.own_code)
+    bias = bias_code(walk.layer, model.body, names)
     heads = HEADS.format(
         width=walk.layer.head_size, heads=walk.layer.heads, scale=walk.layer.scale, mask=mask, output=output,
         project=_projecting(model, maps, names, walk.layer), tables=_tables(maps, walk.layer),
