@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from attnviz.annotated_text import AnnotatedText, annotated, named
 from attnviz.formatting import number
 from attnviz.steps.formula import attention_formula
-from attnviz.steps.picture import FEW, MorphSource, PanelSpec, Picture, panel, picture
+from attnviz.steps.picture import FEW, MorphSource, Operation, PanelSpec, Picture, panel, picture
 from attnviz.steps.step import Step
 from attnviz.trace.matrices import matrix, operand
 
@@ -67,6 +67,12 @@ _TERMS: dict[TermName, tuple[str, str]] = {
     "position_to_content": ("position → content", "a key times the query of the relative position of the other token"),
 }
 """The title of each term, and what it is"""
+
+
+_OPERANDS: dict[TermName, tuple[str, str]] = {
+    "content_to_position": ("query", "position_key"), "position_to_content": ("key", "position_query")
+}  # fmt: skip
+"""The rows that each term takes of the text, and its table"""
 
 
 def _terms_notice(terms: PositionTerms) -> str:
@@ -172,7 +178,10 @@ def _picture(walk: Walk) -> Picture:
         *(panel(name, title, limit=limit, numbered=few) for name, title in titles.items()),
         biased_panel(walk, "= biased", limit=limit, bar=True),
     )
-    return picture((row,), (*(1 for _ in row[1:]), 1 if few else 2))
+    operations = {
+        name: Operation("term", _OPERANDS[name][:1], _OPERANDS[name][1], rows="relative_positions") for name in terms
+    }
+    return picture((row,), (*(1 for _ in row[1:]), 1 if few else 2), operations=operations)
 
 
 BIASED: Step[Walk] = Step(

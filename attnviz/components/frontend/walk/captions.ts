@@ -3,6 +3,8 @@
 
 import { number, quoted, share } from "../core/format.ts";
 import { pinnedFact } from "./pinned_fact.ts";
+
+export { pinnedFact };
 import { largest, wordOf } from "./row_words.ts";
 import { plain } from "../marks/text.ts";
 import type { Attention } from "../core/attention.ts";

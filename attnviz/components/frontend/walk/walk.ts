@@ -14,12 +14,12 @@ import { Inspector } from "../inspector/inspector.ts";
 import { inspected } from "../inspector/ways.ts";
 import { Drawing } from "./drawing.ts";
 import type { End } from "./end.ts";
+import { Facts } from "./facts.ts";
 import { missingGuesses } from "./guesses.ts";
 import { actOf } from "./keys.ts";
 import { LargestGap } from "../inspector/largest_gap.ts";
 import { arrayName, documentName, Loading, NOTHING_LACKING, scoreName } from "./loading.ts";
 import { ofHead, pictureOf } from "./pictures.ts";
-import { pinnedFact } from "./pinned_fact.ts";
 import { Playing } from "./playing.ts";
 import { Stepper } from "./stepper.ts";
 import { Store } from "./store.ts";
@@ -50,9 +50,9 @@ export class Walk {
     hide: (row) => this.choose(row === null ? { blank_at: null } : { blank_at: row, q: row, k: null }),
   });
   note = element("p", { class: "note", role: "status" });
-  /** the model's answer, at the last step */
   /** what follows the last step */
   end: Later<End>;
+  facts: Facts = new Facts(() => this.sayNotice());
   top: HTMLDivElement;
   picture: HTMLDivElement;
   guessLine: GuessLine = new GuessLine(() => this.reveal("row"));
@@ -320,7 +320,7 @@ export class Walk {
     const own = matrices.document.header.heads.indexOf(values.head);
     // A fact might give away what is covered.
     const isSilent = values.predict && (step.can_be_covered || this.isFirst);
-    const fact = pinnedFact(matrices, step, values) ?? ofHead(step.fact, own);
+    const fact = this.facts.of(matrices, step, values, own);
     const advice = values.stretch === "1" ? "" : ofHead(step.advice, own);
     this.notice.show(ofHead(step.notice, own), isSilent ? [] : [fact, advice]);
     this.sayEnd();

@@ -1,0 +1,24 @@
+// The sentence about a step's numbers: of the whole step, or of the row or the cell that is pinned. The script of the
+// latter is fetched with the first pin.
+
+import { Later } from "../core/later.ts";
+import { ofHead } from "./pictures.ts";
+import type { StepText } from "../core/document.ts";
+import type { HeadMatrices } from "./matrices.ts";
+
+export class Facts {
+  pinned: Later<Pick<typeof import("./captions.ts"), "pinnedFact">>;
+
+  /** @param onCome the sentence may be another */
+  constructor(onCome: () => void) {
+    this.pinned = new Later(() => import("./captions.ts"), onCome);
+  }
+
+  /** The sentence; nothing while that about a pin has still to come. @param own the place of the head */
+  of(matrices: HeadMatrices, step: StepText, pin: Pair, own: number): SaidText {
+    const isPinned = pin.q !== null || pin.k !== null;
+    if (isPinned) void this.pinned.want();
+    const waits = isPinned && !this.pinned.value;
+    return waits ? "" : (this.pinned.value?.pinnedFact(matrices, step, pin) ?? ofHead(step.fact, own));
+  }
+}
