@@ -14,9 +14,12 @@ export class Facts {
     this.pinned = new Later(() => import("./captions.ts"), onCome);
   }
 
-  /** The sentence; nothing while that about a pin has still to come. @param own the place of the head */
+  /**
+   * The sentence; nothing while that about a pin has still to come. Nothing is said of a pin where no matrix is shown.
+   * @param own the place of the head
+   */
   of(matrices: HeadMatrices, step: StepText, pin: Pair, own: number): SaidText {
-    const isPinned = pin.q !== null || pin.k !== null;
+    const isPinned = step.picture !== null && (pin.q !== null || pin.k !== null);
     if (isPinned) void this.pinned.want();
     const waits = isPinned && !this.pinned.value;
     return waits ? "" : (this.pinned.value?.pinnedFact(matrices, step, pin) ?? ofHead(step.fact, own));
