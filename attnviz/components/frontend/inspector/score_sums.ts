@@ -3,7 +3,7 @@
 
 import { sumOf } from "../core/arithmetic.ts";
 import { failureText, Files } from "../core/files.ts";
-import { number, operand, subscript } from "../core/format.ts";
+import { number, subscript } from "../core/format.ts";
 import { span, template } from "../core/template.ts";
 import { forPointer } from "../core/touch.ts";
 import { equals, how, inlineProducts, line } from "./chain.ts";
@@ -97,7 +97,7 @@ export class ScoreSums {
     const names = [
       span(colours[0], `${letter}${subscript(at)}`),
       " · ",
-      span(colours[1], `${other} of relative position ${operand(relative)}`),
+      span(colours[1], `${other} of relative position ${number(relative, 0)}`),
     ];
     const { scale } = matrices.document.header;
     const formula = [

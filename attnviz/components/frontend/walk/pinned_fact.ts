@@ -3,7 +3,7 @@
 
 import { momentsOf } from "../core/arithmetic.ts";
 import { bucketOf, rangeOf } from "../core/buckets.ts";
-import { fixed, number, operand, quoted, share } from "../core/format.ts";
+import { fixed, number, quoted, share } from "../core/format.ts";
 import type { HeadMatrices } from "./matrices.ts";
 import type { StepText } from "../core/document.ts";
 
@@ -145,7 +145,7 @@ function biasedSaid({ matrices, step, q, k }: Pinned): Parts {
 function bucketSaid(matrices: HeadMatrices, q: number, k: number) {
   const { buckets, key } = matrices.document.header;
   const [offset, relative] = [k - q, rowOf(matrices, "relative_positions", q)];
-  if (relative) return `, of relative position ${operand(relative[k])}`;
+  if (relative) return `, of relative position ${number(relative[k], 0)}`;
   if (!buckets) return "";
   const { first, last } = rangeOf(offset, buckets, key.labels.length - 1);
   const distances = first === last ? `distance ${first}` : `distances ${first} to ${last}`;
