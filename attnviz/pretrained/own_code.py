@@ -118,6 +118,60 @@ def mpnet(
     return (output, weights) if output_attentions and weights is not None else (output,)
 
 
+HIDDEN = -1e9
+"""LongT5 adds −1e10 to the scores of hidden cells, and a position bias beside it: what is lower than this is hidden"""
+
+
+def longt5_local(
+    self: Any,
+    hidden_states: Tensor,
+    mask: Tensor | None = None,
+    position_bias: Tensor | None = None,
+    output_attentions: bool = False,
+) -> tuple[Tensor, ...]:
+    """Run the local attention of LongT5's encoder, which computes blocks of queries with three blocks of keys.
+
+    Together these are the attention of a whole text with a window. Mask and position bias, which have the shape of the
+    blocks, are put together likewise.
+    """
+    query, key, value = (
+        map_(hidden_states).unflatten(-1, (self.n_heads, -1)).transpose(1, 2) for map_ in (self.q, self.k, self.v)
+    )
+    if position_bias is None:
+        length = self.block_len
+        position_bias = torch.zeros(1, 1, self.n_heads, length, 3 * length)
+        if self.has_relative_attention_bias:
+            position_bias = self.compute_bias(length)
+        if mask is not None:
+            position_bias = position_bias + torch.where(mask > 0, 0.0, -1e10).transpose(1, 2)
+    whole = whole_of_blocks(position_bias, query.shape[2])
+    visible = whole > HIDDEN
+    concat, weights = _attend(
+        self, query, key, value, visible, scaling=1.0, position_bias=whole.masked_fill(~visible, 0.0),
+        sliding_window=self.block_len,
+    )  # fmt: skip
+    output = self.o(concat)
+    return (output, position_bias, weights) if output_attentions and weights is not None else (output, position_bias)
+
+
+def whole_of_blocks(blocks: Tensor, n: int) -> Tensor:
+    """Return cells of blocks of queries with three blocks of keys, as those of n tokens, (B, H, n, n).
+
+    Args:
+        blocks: (B, number of blocks, H, L, 3L), for blocks of L tokens; or one block that is the same for all.
+        n: the number of tokens.
+
+    Cells that are in no block are −inf.
+    """
+    length, at = blocks.shape[-2], torch.arange(n)
+    block = at // length
+    blocks = blocks.expand(-1, max(len(blocks[0]), -(-n // length)), -1, -1, -1)
+    rows = blocks[:, block, :, at % length].permute(1, 2, 0, 3)  # (n, B, H, 3L) -> (B, H, n, 3L)
+    column = at - (block[:, None] - 1) * length  # (n, n): the place of each key in the three blocks of a query
+    cells = rows.gather(-1, column.clamp(0, 3 * length - 1).expand(*rows.shape[:-1], -1))
+    return cells.masked_fill((column < 0) | (column >= 3 * length), -math.inf)
+
+
 def _heads(module: Any, projected: Tensor) -> Tensor:
     """Return (..., T, H·D) as (..., H, T, D), for DeBERTa."""
     heads: Tensor = projected.unflatten(-1, (module.num_attention_heads, -1))  # (..., T, H, D)
@@ -223,12 +277,13 @@ METHODS: Mapping[str, tuple[str, Callable[..., Any]]] = {
     "FalconAttention": ("forward", falcon),
     "MPNetSelfAttention": ("forward", mpnet),
     "DisentangledSelfAttention": ("forward", deberta),
+    "LongT5LocalAttention": ("forward", longt5_local),
     "GPTJAttention": ("_attn", gptj),
     "GPTNeoSelfAttention": ("_attn", gpt_neo),
 }
 """By the class of the module: the method that is replaced, and what replaces it"""
 TYPES = frozenset({"bloom", "mpt", "falcon", "mpnet", "gptj", "gpt_neo", "deberta", "deberta-v2"})
-"""The types of models that have these modules, by `model_type`"""
+"""The types of models of which all attention modules are such, by `model_type`: not LongT5's decoder"""
 
 
 def implementation_of(config: Any) -> str:

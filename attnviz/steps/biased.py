@@ -178,7 +178,7 @@ def _picture(walk: Walk) -> Picture:
         *(panel(name, title, limit=limit, numbered=few) for name, title in titles.items()),
         biased_panel(walk, "= biased", limit=limit, bar=True),
     )
-    operations = {
+    operations: dict[str, Operation] = {
         name: Operation("term", _OPERANDS[name][:1], _OPERANDS[name][1], rows="relative_positions") for name in terms
     }
     return picture((row,), (*(1 for _ in row[1:]), 1 if few else 2), operations=operations)

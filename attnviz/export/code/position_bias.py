@@ -48,6 +48,16 @@ position_to_content = of_rows.gather(2, row_of_table.transpose(-2, -1)).transpos
 }
 
 
+LONGT5 = """\
+at, first = torch.arange(len(x)), model.get_submodule("encoder.block.0.layer.0.LocalSelfAttention")
+buckets = first._relative_position_bucket(
+    at - at[:, None], True, first.relative_attention_num_buckets, first.relative_attention_max_distance
+)
+position_bias = first.relative_attention_bias(buckets).permute(2, 0, 1).detach()  # (H, T, T), of the first layer
+"""
+OUTSIDE = "position_bias = position_bias.masked_fill(~mask, 0)  # there is none outside of the window\n"
+
+
 @dataclass(frozen=True, slots=True)
 class BiasCode:
     """The code of a layer's position bias; "" if it has none."""
@@ -65,6 +75,8 @@ def bias_code(layer: LayerTrace, body: Any, names: ModuleNames) -> BiasCode:
         return BiasCode()
     if bias.terms is not None:
         return BiasCode(RECORD.format(OF_TERMS), _terms(bias.terms, position_maps(body.get_submodule(names.attention))))
+    if names.own_code == "LongT5LocalAttention":
+        return BiasCode(lines=LONGT5 + ("" if layer.mask.cells is None else OUTSIDE))
     argument, of_argument = BIASES[names.own_code]
     lines = f"position_bias = {of_argument}.expand(len(query), len(x), -1)  # (H, Tq, Tk)\n"
     return BiasCode(RECORD.format(argument), lines)

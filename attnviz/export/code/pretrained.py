@@ -233,8 +233,7 @@ def pretrained_inputs(
     bias = bias_code(walk.layer, model.body, names)
     heads = HEADS.format(
         width=walk.layer.head_size, heads=walk.layer.heads, scale=walk.layer.scale, mask=mask, output=output,
-        project=_projecting(model, maps, names, walk.layer), tables=_tables(maps, walk.layer),
-        bias=bias.lines,
+        project=_projecting(model, maps, names, walk.layer), tables=_tables(maps, walk.layer), bias=bias.lines,
     )  # fmt: skip
     field = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
     check = CHECK_WEIGHTS.format(
@@ -255,7 +254,8 @@ def pretrained_inputs(
         *section("query, key, value: X · W + b, split into heads", heads),
         *(section("normed: queries and keys all have the same size", normed) if normed else ()),
         *rotated,
-        *(() if adds_twice else (Cell("code", check),)),  # Falcon's eager attention, which gives weights, adds it twice
+        # Falcon's eager attention, which gives weights, adds it twice; LongT5's weights are of blocks
+        *(() if adds_twice or names.own_code == "LongT5LocalAttention" else (Cell("code", check),)),
     )
 
 

@@ -84,6 +84,7 @@ FAMILIES = {
     "t5": Family(lambda: tf.T5Model(tf.T5Config(**T5)), "buckets"),
     "mt5": Family(lambda: tf.MT5Model(tf.MT5Config(**T5)), "buckets"),
     "umt5": Family(lambda: tf.UMT5Model(tf.UMT5Config(**T5)), "buckets"),
+    "longt5": Family(lambda: tf.LongT5Model(tf.LongT5Config(**T5, local_radius=3)), "buckets"),
     "bloom": Family(
         lambda: tf.BloomModel(tf.BloomConfig(vocab_size=64, hidden_size=48, n_layer=2, n_head=H)), "slopes"
     ),
@@ -155,6 +156,19 @@ class Opened:
     """By kind and layer, (H, Tq, Tk), of transformers' eager attention"""
 
 
+def whole_weights(weights: Tensor, n: int) -> Tensor:
+    """Return weights, (B, H, Tq, Tk), of LongT5's blocks too, cell by cell."""
+    if weights.ndim == 4:
+        return weights
+    whole = torch.zeros(len(weights), weights.shape[2], n, n)
+    length = weights.shape[3]
+    for q in range(n):
+        for k in range(n):
+            if abs(q - k) < length:
+                whole[:, :, q, k] = weights[:, q // length, :, q % length, k - (q // length - 1) * length]
+    return whole
+
+
 @pytest.fixture(params=FAMILIES, scope="module")
 def opened(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Opened:
     own, folder = FAMILIES[request.param], tmp_path_factory.mktemp("model")
@@ -178,7 +192,10 @@ def opened(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         done = peer(**inputs, output_attentions=True, use_cache=False)
     fields = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
     weights = {
-        kind: tuple(layer[0] for layer in getattr(done, fields[kind] if is_pair else "attentions"))
+        kind: tuple(
+            whole_weights(layer, len(trace.tokens))[0]
+            for layer in getattr(done, fields[kind] if is_pair else "attentions")
+        )
         for kind in trace.kinds
     }
     return Opened(request.param, own, model, trace, peer, hidden, weights)
