@@ -118,6 +118,47 @@ def mpnet(
     return (output, weights) if output_attentions and weights is not None else (output,)
 
 
+def bert(
+    self: Any,
+    hidden_states: Tensor,
+    attention_mask: Tensor | None = None,
+    encoder_hidden_states: Tensor | None = None,
+    past_key_values: Any = None,
+    **_: Any,
+) -> Attended:
+    """Run the attention of families that kept BERT's former code: MegatronBERT, RemBERT, TAPAS."""
+    source = hidden_states if encoder_hidden_states is None else encoder_hidden_states
+    query = _heads(self, self.query(hidden_states))
+    key, value = _cached(self, past_key_values, _heads(self, self.key(source)), _heads(self, self.value(source)))
+    return _attend(self, query, key, value, attention_mask)
+
+
+def bart(
+    self: Any,
+    hidden_states: Tensor,
+    key_value_states: Tensor | None = None,
+    past_key_values: Any = None,
+    attention_mask: Tensor | None = None,
+    attn_prompt: Tensor | None = None,
+    **_: Any,
+) -> Attended:
+    """Run the attention of families that kept BART's former code: XGLM, TrOCR, MVP.
+
+    Raises:
+        UnfitError: MVP puts learned keys and values before those of the text.
+    """
+    if attn_prompt is not None:
+        raise UnfitError(f"has keys and values that stand for no token before those of the text: {NOT_SHOWN}")
+    source = hidden_states if key_value_states is None else key_value_states
+    query, key, value = (
+        map_(x).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
+        for map_, x in ((self.q_proj, hidden_states), (self.k_proj, source), (self.v_proj, source))
+    )
+    key, value = _cached(self, past_key_values, key, value)
+    concat, weights = _attend(self, query, key, value, attention_mask, scaling=self.scaling)
+    return self.out_proj(concat), weights
+
+
 HIDDEN = -1e9
 """LongT5 adds −1e10 to the scores of hidden cells, and a position bias beside it: what is lower than this is hidden"""
 
@@ -254,6 +295,14 @@ def gptj(self: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: T
     return outputs.transpose(1, 2), weights
 
 
+def gpt_neox_japanese(
+    self: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None = None
+) -> Attended:
+    """Run the part of the Japanese GPT-NeoX's attention after its rotation."""
+    outputs, weights = attention_function(self, query, key, value, attention_mask, scaling=1 / self.norm_factor)
+    return outputs.transpose(1, 2), weights
+
+
 def gpt_neo(self: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None = None) -> Attended:
     """Run the part of GPT-Neo's attention after its projections. It scales nothing; every second layer has a window."""
     queries, keys = query.shape[2], key.shape[2]
@@ -278,11 +327,32 @@ METHODS: Mapping[str, tuple[str, Callable[..., Any]]] = {
     "MPNetSelfAttention": ("forward", mpnet),
     "DisentangledSelfAttention": ("forward", deberta),
     "LongT5LocalAttention": ("forward", longt5_local),
+    **{f"{name}SelfAttention": ("forward", bert) for name in ("MegatronBert", "RemBert", "Tapas")},
+    **{f"{name}Attention": ("forward", bart) for name in ("XGLM", "TrOCR", "Mvp")},
+    "GPTNeoXJapaneseAttention": ("_attn", gpt_neox_japanese),
     "GPTJAttention": ("_attn", gptj),
     "GPTNeoSelfAttention": ("_attn", gpt_neo),
 }
 """By the class of the module: the method that is replaced, and what replaces it"""
-TYPES = frozenset({"bloom", "mpt", "falcon", "mpnet", "gptj", "gpt_neo", "deberta", "deberta-v2"})
+TYPES = frozenset(
+    {
+        "bloom",
+        "mpt",
+        "falcon",
+        "mpnet",
+        "gptj",
+        "gpt_neo",
+        "deberta",
+        "deberta-v2",
+        "megatron-bert",
+        "rembert",
+        "tapas",
+        "xglm",
+        "trocr",
+        "mvp",
+        "gpt_neox_japanese",
+    }
+)
 """The types of models of which all attention modules are such, by `model_type`: not LongT5's decoder"""
 
 
