@@ -130,6 +130,27 @@ FAMILIES = {
             window_size=4, max_position_embeddings=64,
         )), None,
     ),
+    "megatron_bert": Family(
+        lambda: tf.MegatronBertModel(tf.MegatronBertConfig(**SIZES, intermediate_size=48)), None
+    ),
+    "rembert": Family(lambda: tf.RemBertModel(tf.RemBertConfig(**SIZES, intermediate_size=48)), None),
+    "tapas": Family(lambda: tf.TapasModel(tf.TapasConfig(**SIZES, intermediate_size=48)), None),
+    "xglm": Family(
+        lambda: tf.XGLMModel(tf.XGLMConfig(
+            vocab_size=64, d_model=48, ffn_dim=48, num_layers=2, attention_heads=H, max_position_embeddings=64,
+        )), None,
+    ),
+    "mvp": Family(
+        lambda: tf.MvpModel(tf.MvpConfig(
+            vocab_size=64, d_model=48, encoder_layers=2, decoder_layers=2, encoder_attention_heads=H,
+            decoder_attention_heads=H, encoder_ffn_dim=48, decoder_ffn_dim=48, max_position_embeddings=64,
+            pad_token_id=0, bos_token_id=2, eos_token_id=3, decoder_start_token_id=2,
+        )), None,
+    ),
+    "gpt_neox_japanese": Family(
+        lambda: tf.GPTNeoXJapaneseModel(tf.GPTNeoXJapaneseConfig(**SIZES, max_position_embeddings=64)), None,
+        rotates=True,
+    ),
     "gptj": Family(
         lambda: tf.GPTJModel(tf.GPTJConfig(vocab_size=64, n_embd=48, n_layer=2, n_head=H, rotary_dim=4)), None,
         rotates=True,
