@@ -79,7 +79,8 @@ def _terms_notice(terms: PositionTerms) -> str:
     products = ", and ".join(f"[{what}](matrix={name})" for name in terms.names for what in _TERMS[name][1:])
     many = "Two more products are added" if len(terms.names) > 1 else "Another product is added"
     end = "So what a distance adds depends on the text, and is learned (DeBERTa)."
-    return annotated(f"{many}, with the same scale: {products}. {end}")
+    start = f"{many} to the [scaled scores](matrix=scaled), with the same scale"
+    return annotated(f"{start}: {products}. {end}")
 
 
 def _terms_fact(walk: Walk, terms: PositionTerms) -> str:
@@ -94,7 +95,8 @@ def _terms_fact(walk: Walk, terms: PositionTerms) -> str:
         for part in (", ", named(number(float(of_term[q, k])), row=q, column=k, matrix=name), f" as {_TERMS[name][0]}")
     )
     return AnnotatedText.of(
-        f"Here they add most to row {q}, column {k}",
+        "Here they add most to ",
+        named(f"row {q}, column {k}", row=q, column=k, matrix="biased"),
         *summands,
         f". Its relative position is {int(terms.relative_positions[q, k])}.".replace("-", "−"),
     )
@@ -174,7 +176,7 @@ def _picture(walk: Walk) -> Picture:
     titles = titles or {"position_bias": "+ bias" + (slope and f", slope {slope}")}
     limit, few = (before, *titles, "biased"), walk.layer.key.shape[1] <= FEW
     row = (
-        panel(before, before, limit=limit, numbered=few),
+        panel(before, "content → content" if terms else before, limit=limit, numbered=few),
         *(panel(name, title, limit=limit, numbered=few) for name, title in titles.items()),
         biased_panel(walk, "= biased", limit=limit, bar=True),
     )
