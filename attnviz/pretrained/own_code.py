@@ -159,6 +159,29 @@ def bart(
     return self.out_proj(concat), weights
 
 
+def xlm(
+    self: Any,
+    tokens: Tensor,
+    mask: Tensor,
+    kv: Tensor | None = None,
+    output_attentions: bool = False,
+    **_: Any,
+) -> tuple[Tensor, ...]:
+    """Run the attention of XLM and FlauBERT. Its mask is 0 at hidden keys, (B, Tk), or in hidden cells, (B, Tq, Tk).
+
+    They always pass a cache, which is empty: a text is read whole.
+    """
+    source = tokens if kv is None else kv
+    query, key, value = (
+        map_(x).unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+        for map_, x in ((self.q_lin, tokens), (self.k_lin, source), (self.v_lin, source))
+    )
+    visible = (mask != 0)[:, None] if mask.ndim == 3 else (mask != 0)[:, None, None]
+    concat, weights = _attend(self, query, key, value, visible)
+    output = self.out_lin(concat)
+    return (output, weights) if output_attentions and weights is not None else (output,)
+
+
 HIDDEN = -1e9
 """LongT5 adds −1e10 to the scores of hidden cells, and a position bias beside it: what is lower than this is hidden"""
 
@@ -295,6 +318,26 @@ def gptj(self: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: T
     return outputs.transpose(1, 2), weights
 
 
+def openai_gpt(
+    self: Any,
+    query: Tensor,
+    key_t: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None = None,
+    output_attentions: bool = False,
+) -> list[Tensor]:
+    """Run the part of the first GPT's attention after its projections. Its keys come transposed, (B, H, D, Tk).
+
+    Where it hides a cell, it fills in −10,000, whose weight is 0 as that of −∞.
+    """
+    visible = self.bias[:, :, : query.shape[2], : key_t.shape[3]] > 0
+    if attention_mask is not None:
+        visible = visible & (attention_mask == 0)
+    scale = None if self.scale else 1.0
+    outputs, weights = attention_function(self, query, key_t.transpose(2, 3), value, visible, scaling=scale)
+    return [outputs.transpose(1, 2), *([weights] if output_attentions else [])]
+
+
 def gpt_neox_japanese(
     self: Any, query: Tensor, key: Tensor, value: Tensor, attention_mask: Tensor | None = None
 ) -> Attended:
@@ -329,30 +372,19 @@ METHODS: Mapping[str, tuple[str, Callable[..., Any]]] = {
     "LongT5LocalAttention": ("forward", longt5_local),
     **{f"{name}SelfAttention": ("forward", bert) for name in ("MegatronBert", "RemBert", "Tapas")},
     **{f"{name}Attention": ("forward", bart) for name in ("XGLM", "TrOCR", "Mvp")},
+    "xlm.MultiHeadAttention": ("forward", xlm),
+    "flaubert.MultiHeadAttention": ("forward", xlm),
+    "openai.Attention": ("_attn", openai_gpt),
     "GPTNeoXJapaneseAttention": ("_attn", gpt_neox_japanese),
     "GPTJAttention": ("_attn", gptj),
     "GPTNeoSelfAttention": ("_attn", gpt_neo),
 }
-"""By the class of the module: the method that is replaced, and what replaces it"""
-TYPES = frozenset(
-    {
-        "bloom",
-        "mpt",
-        "falcon",
-        "mpnet",
-        "gptj",
-        "gpt_neo",
-        "deberta",
-        "deberta-v2",
-        "megatron-bert",
-        "rembert",
-        "tapas",
-        "xglm",
-        "trocr",
-        "mvp",
-        "gpt_neox_japanese",
-    }
-)
+"""By the class of the module, after its family's folder in transformers where others have a class of this name: the
+method that is replaced, and what replaces it"""
+TYPES = frozenset({
+    "bloom", "mpt", "falcon", "mpnet", "gptj", "gpt_neo", "deberta", "deberta-v2", "megatron-bert", "rembert", "tapas",
+    "xglm", "trocr", "mvp", "gpt_neox_japanese", "xlm", "flaubert", "openai-gpt",
+})  # fmt: skip
 """The types of models of which all attention modules are such, by `model_type`: not LongT5's decoder"""
 
 
@@ -373,7 +405,9 @@ def replace_own_code(model: nn.Module) -> None:
 
 
 def class_with_own_code(module: nn.Module) -> str:
-    """Return the name of a module's class if it is one of `METHODS`, else ""."""
+    """Return the name of a module's class as `METHODS` has it, else ""."""
     kind = type(module)
-    is_known = kind.__name__ in METHODS and kind.__module__.startswith("transformers.models.")
-    return kind.__name__ if is_known else ""
+    if not kind.__module__.startswith("transformers.models."):
+        return ""
+    names = kind.__name__, f"{kind.__module__.split('.')[2]}.{kind.__name__}"
+    return next((name for name in names if name in METHODS), "")

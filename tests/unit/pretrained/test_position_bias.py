@@ -60,6 +60,10 @@ def deberta_v2(**settings: Any) -> Any:
     return tf.DebertaV2Model(tf.DebertaV2Config(**DEBERTA | settings))
 
 
+XLM: dict[str, Any] = {
+    "vocab_size": 64, "emb_dim": 48, "n_layers": 2, "n_heads": H, "max_position_embeddings": 64, "pad_index": 0,
+    "eos_index": 1, "unk_index": 3, "mask_index": 5, "pad_token_id": 0, "use_lang_emb": False,
+}  # fmt: skip
 BOTH_TERMS = ["c2p", "p2c"]
 
 
@@ -151,6 +155,13 @@ FAMILIES = {
         lambda: tf.GPTNeoXJapaneseModel(tf.GPTNeoXJapaneseConfig(**SIZES, max_position_embeddings=64)), None,
         rotates=True,
     ),
+    "openai-gpt": Family(
+        lambda: tf.OpenAIGPTModel(tf.OpenAIGPTConfig(vocab_size=64, n_positions=64, n_embd=48, n_layer=2, n_head=H)),
+        None,
+    ),
+    "xlm": Family(lambda: tf.XLMModel(tf.XLMConfig(**XLM)), None),
+    "xlm, causal": Family(lambda: tf.XLMModel(tf.XLMConfig(**XLM, causal=True)), None),
+    "flaubert": Family(lambda: tf.FlaubertModel(tf.FlaubertConfig(**XLM)), None),
     "gptj": Family(
         lambda: tf.GPTJModel(tf.GPTJConfig(vocab_size=64, n_embd=48, n_layer=2, n_head=H, rotary_dim=4)), None,
         rotates=True,
