@@ -1,5 +1,5 @@
 // The sentence about a step's numbers: of the whole step, or of the row or the cell that is pinned. The script of the
-// latter is fetched with the first pin.
+// latter is fetched with the first picture: a first visit, which begins with the sentence, goes without it.
 
 import { Later } from "../core/later.ts";
 import { ofHead } from "./pictures.ts";
@@ -14,14 +14,9 @@ export class Facts {
     this.pinned = new Later(() => import("./captions.ts"), onCome);
   }
 
-  /**
-   * The sentence; nothing while that about a pin has still to come. Nothing is said of a pin where no matrix is shown.
-   * @param own the place of the head
-   */
+  /** @param own the place of the head */
   of(matrices: HeadMatrices, step: StepText, pin: Pair, own: number): SaidText {
-    const isPinned = step.picture !== null && (pin.q !== null || pin.k !== null);
-    if (isPinned) void this.pinned.want();
-    const waits = isPinned && !this.pinned.value;
-    return waits ? "" : (this.pinned.value?.pinnedFact(matrices, step, pin) ?? ofHead(step.fact, own));
+    if (step.picture) void this.pinned.want();
+    return this.pinned.value?.pinnedFact(matrices, step, pin) ?? ofHead(step.fact, own);
   }
 }
