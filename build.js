@@ -32,7 +32,7 @@ const WIDGETS = ["heads", "walk"];
 
 /** Which of the modules that several components need stand together: few requests, and little that is not needed. */
 const GROUPS = [
-  { name: "captions", test: /frontend.walk.captions/ }, // fetched when the walk begins to play
+  { name: "captions", test: /frontend.(core.buckets|walk.(captions|pinned_fact))/ }, // fetched with a picture
   { name: "charts", test: /frontend.chart.(axes|enlarged|figure)/ }, // fetched with plotly.js
   { name: "base", test: /frontend.(core|marks|board.panel)/ },
   { name: "shapes", test: /frontend.export.svg_shapes/ }, // of charts: no part of a matrix

@@ -114,10 +114,13 @@ def scientific(value: float, digits: int = TINY_DIGITS) -> str:
     return f"{factor}e{int(power)}".replace("-", "−")
 
 
-def scale_label(scale: float, width: int) -> str:
-    """Return the name of a scale for this head width: "1/√32", "off" or a number."""
-    if abs(scale - width**-0.5) < 1e-9:
-        return f"1/√{width}"
+def scale_label(scale: float, width: int, products: int = 1) -> str:
+    """Return the name of a scale for this head width: "1/√32", "off" or a number.
+
+    It is "1/√(3·32)" if that is the scale of 3 products that are added to each other.
+    """
+    if abs(scale - (products * width) ** -0.5) < 1e-9:
+        return f"1/√{width}" if products == 1 else f"1/√({products}·{width})"
     return "off" if scale == 1 else f"{scale:g}"
 
 

@@ -52,7 +52,7 @@ class Configuration:
     parameters: Mapping[str, int]
     """The number in each of `PARTS`, without parts that the model does not have"""
     not_shown: tuple[str, ...] = ()
-    """Stacks of which no attention is shown: LongT5's encoder computes it in code of its own"""
+    """Stacks of which no attention is shown: PEGASUS-X's encoder computes it in code of its own"""
     outputs: int | None = None
     """Outputs of the language head; None if there is none, or if it is not known"""
     adds_positions: bool | None = None

@@ -25,7 +25,7 @@ from attnviz.document.value import (
 )
 from attnviz.formatting import scale_label
 from attnviz.measures.thumbnails import hidden_thumbnail
-from attnviz.trace.matrices import find_matrix, heads_matrix, matrix
+from attnviz.trace.matrices import OF_BIAS, find_matrix, heads_matrix, matrix
 
 if TYPE_CHECKING:
     import numpy as np
@@ -127,7 +127,7 @@ def _header(
         query=_axis(walk.query_tokens),
         key=_axis(walk.key_tokens),
         scale=float(layer.scale),
-        scale_label=scale_label(layer.scale, layer.head_size),
+        scale_label=scale_label(layer.scale, layer.head_size, 1 + len(layer.position_terms)),
         mask=layer.mask.kind,
         mask_value=None if layer.mask.is_infinite else layer.mask.value,
         mask_fills=layer.mask.fills,
@@ -196,9 +196,8 @@ def _arrays(walks: Sequence[Walk]) -> dict[str, _Held]:
     for name in ARRAYS:
         if name in _COMPUTED:
             continue
-        if name == "position_bias":  # large, and BLOOM's is one row for all queries: made for each head alone
-            biases = heads_matrix(layer, name)
-            arrays |= {f"{name}/{head}": None if biases is None else _held(biases[head]) for head in heads}
+        if name in OF_BIAS:  # large, and BLOOM's is one row for all queries: made for each head alone
+            arrays |= {f"{name}/{walk.head}": _bias_held(walk, name) for walk in walks}
         elif name in OF_HEAD:
             arrays |= _of_heads(name, heads_matrix(layer, name, heads), heads)
         else:
@@ -223,6 +222,15 @@ def _held(tensor: Tensor | None) -> _Held | None:
     if tensor is None:
         return None
     return _Held(tuple(tensor.shape), _dtype(tensor), cache(partial(_as_array, tensor)))
+
+
+def _bias_held(walk: Walk, name: str) -> _Held | None:
+    """Return a head's position bias, or a term of it, which is computed when it is needed."""
+    layer = walk.layer
+    if layer.position_bias is None or name not in ("position_bias", *layer.position_terms):
+        return None
+    shape = layer.query.shape[1], layer.key.shape[1]
+    return _Held(shape, "F32", cache(lambda: _as_array(matrix(walk, name))))
 
 
 def _of_heads(name: str, tensor: Tensor | None, heads: Sequence[int]) -> dict[str, _Held | None]:

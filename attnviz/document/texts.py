@@ -101,7 +101,8 @@ def _position_bias(layer: LayerTrace) -> Hashable:
     if bias is None:
         return None
     slopes = None if bias.slopes is None else tuple(bias.slopes.tolist())
-    return bias.kind, bias.buckets, slopes, slopes is None or (bias.is_by_distance, bias.starts_at_0)
+    terms = None if bias.terms is None else (bias.terms.names, bias.terms.first)
+    return bias.kind, bias.buckets, terms, slopes, slopes is None or (bias.is_by_distance, bias.starts_at_0)
 
 
 @cached(LRUCache(SETTINGS), key=settings_of, lock=threading.Lock())

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn
 import numpy as np
 import numpy.typing as npt
 
-from attnviz.trace.matrices import AXES, NORM_WEIGHTS, NORMED, QKV, ROTATED
+from attnviz.trace.matrices import AXES, NORM_WEIGHTS, NORMED, POSITION_TABLES, POSITION_TERMS, QKV, ROTATED
 
 if TYPE_CHECKING:
     from attnviz.attention import Masked, MaskKind
@@ -62,6 +62,8 @@ OF_HEAD = (
     *NORMED,
     *ROTATED,
     "mask",
+    *POSITION_TABLES,
+    *POSITION_TERMS,
     "position_bias",
     "sinks",
 )

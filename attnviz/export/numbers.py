@@ -18,7 +18,17 @@ import numpy.typing as npt
 from attnviz.export.csv_files import protected
 from attnviz.figures.style import AXIS_TITLE, ROWS_AND_COLUMNS
 from attnviz.steps import OF_HEAD, PARTS
-from attnviz.trace.matrices import AXES, NORM_WEIGHTS, NORMED, QKV, ROTATED, find_matrix, heads_matrix
+from attnviz.trace.matrices import (
+    AXES,
+    NORM_WEIGHTS,
+    NORMED,
+    OF_BIAS,
+    POSITION_TABLES,
+    QKV,
+    ROTATED,
+    find_matrix,
+    heads_matrix,
+)
 from attnviz.trace.walk import Walk
 
 Array = npt.NDArray[np.float32]
@@ -28,7 +38,7 @@ MAX_CSV_CELLS = 2_500_000
 
 _WORDS = {
     "model": "feature", "key_model": "feature", "output": "feature", "value_dim": "dim", "hidden": "neuron",
-    "concat": "column", "vocabulary": "entry", "outcome": "entry", "one": "number",
+    "relative": "relative position", "concat": "column", "vocabulary": "entry", "outcome": "entry", "one": "number",
 }  # fmt: skip
 
 
@@ -62,7 +72,7 @@ def collect(walk: Walk, heads: Sequence[int]) -> dict[str, Array]:
     layer, chosen = walk.layer, list(heads)
     steps = layer.all_heads()
     maps = (f"{letter}_{of}" for letter in "WUb" for of in QKV)
-    of_layer = (*QKV, *NORMED, *ROTATED, *NORM_WEIGHTS, *maps, "sinks", "position_bias")
+    of_layer = (*QKV, *NORMED, *ROTATED, *NORM_WEIGHTS, *maps, "sinks", *POSITION_TABLES, *OF_BIAS)
     quantities = {name: heads_matrix(layer, name, chosen) for name in of_layer}
     computed = {name: getattr(steps, name) for name in OF_HEAD if name not in quantities}
     if layer.cap is None:
@@ -169,6 +179,9 @@ def _labels(walk: Walk, name: str, axis: int, array: Array) -> list[str]:
     if kind == "entry" and walk.block is not None:
         labels = [f"[{i}] {token}" for i, token in enumerate(walk.block.vocabulary)]
         return [*labels, "all others"][: array.shape[axis]]
+    bias = walk.layer.position_bias
+    if kind == "relative position" and bias is not None and bias.terms is not None:
+        return [f"{kind} {bias.terms.first + i}" for i in range(array.shape[axis])]
     return [kind] if kind in ("bias", "weight") else [f"{kind} {i}" for i in range(array.shape[axis])]
 
 

@@ -9,7 +9,7 @@ from attnviz.formulas import tree
 
 _LETTERS = {
     "α": r"\alpha", "β": r"\beta", "γ": r"\gamma", "ε": r"\varepsilon", "μ": r"\mu", "π": r"\pi", "σ": r"\sigma",
-    "θ": r"\theta", "Φ": r"\Phi",
+    "θ": r"\theta", "δ": r"\delta", "Φ": r"\Phi",
 }  # fmt: skip
 _SIGNS = {"+": "+", "−": "-"}
 _BETWEEN = {"thin": r"\,", "dot": r" \cdot ", "none": " "}

@@ -136,7 +136,7 @@ def rows_from_past(layer: LayerTrace, head: int) -> FromPast:
         corner, sinks = _corner(mask, layer.query.shape[1], end), None
         if layer.sinks is not None:
             sinks = layer.sinks[head, :end]  # one for all queries, (1, 1), or each query's, (i + 1, 1)
-        bias = None if layer.position_bias is None else layer.position_bias.of_first(end).of_heads(head)
+        bias = None if layer.position_bias is None else layer.position_bias.of_operands(head, query, key)
         of_scores: dict[str, Any] = {"cap": layer.cap, "sinks": sinks, "position_bias": bias}
         steps = attend(query, key, value, mask=corner, scale=layer.scale, **of_scores)
         rows.append(steps.head_outputs[-1])

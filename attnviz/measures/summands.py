@@ -195,8 +195,8 @@ def _of_rows(layer: LayerTrace, rows: Sequence[int]) -> LayerTrace:
     sinks, bias = layer.sinks, layer.position_bias
     if sinks is not None and sinks.shape[1] > 1:
         sinks = sinks[:, rows]
-    if bias is not None and bias.cells.shape[1] > 1:
-        bias = replace(bias, cells=bias.cells[:, rows])
+    if bias is not None:
+        bias = bias.of_queries(rows)
     return replace(layer, query=layer.query[:, rows], mask=mask, query_input=x, sinks=sinks, position_bias=bias)
 
 

@@ -52,7 +52,7 @@ def stated_by(config: Any, name: str) -> Any:
 def layer_counts(model: Any, names: Mapping[Kind, Sequence[ModuleNames]]) -> dict[Kind, int]:
     """Return the number of layers by kind of attention, given the names of the attention modules by kind.
 
-    An encoder or a decoder of which no attention is recorded, such as LongT5's encoder, counts too.
+    An encoder or a decoder of which no attention is recorded, such as PEGASUS-X's encoder, counts too.
     """
     depths = {kind: count_layers(model, of_kind) for kind, of_kind in names.items()}
     stacks: tuple[tuple[Kind, str], ...] = (("encoder", "get_encoder"), ("decoder", "get_decoder"))

@@ -36,10 +36,13 @@ from attnviz.trace.matrices import QKV
 from attnviz.trace.model import Activation
 from attnviz.trace.vocabulary import Transform, Vocabulary
 
-SEPARATE = (("query", "key", "value"), ("q_lin", "k_lin", "v_lin"), ("q_proj", "k_proj", "v_proj"), ("q", "k", "v"))
-"""Three linear layers: BERT and RoBERTa; DistilBERT; BART, Llama and most others; T5."""
-FUSED = ("c_attn", "query_key_value", "qkv_proj", "Wqkv")
-"""One layer for all three: GPT-2; GPT-NeoX; Phi-3; ModernBERT."""
+SEPARATE = (
+    ("query", "key", "value"), ("q_lin", "k_lin", "v_lin"), ("q_proj", "k_proj", "v_proj"), ("q", "k", "v"),
+    ("query_proj", "key_proj", "value_proj"),
+)  # fmt: skip
+"""Three linear layers: BERT and RoBERTa; DistilBERT; BART, Llama and most others; T5; DeBERTa v2."""
+FUSED = ("c_attn", "query_key_value", "qkv_proj", "Wqkv", "in_proj")
+"""One layer for all three: GPT-2; GPT-NeoX; Phi-3; ModernBERT; DeBERTa v1, which adds its biases afterwards."""
 OUTPUTS = ("out_lin", "out_proj", "o_proj", "c_proj", "dense", "o")
 PARTS = ("embeddings", "attention", "feed_forward", "norms", "head", "other")
 """The parts by which parameters are counted, in order"""
@@ -69,6 +72,10 @@ def find_input_projections(
         maps = []  # keys and values of GPT-2's cross-attention
     else:
         maps = _unfused(whole, heads, head_size, order)
+        for place, name in ((0, "q_bias"), (2, "v_bias")) if maps else ():
+            bias = getattr(module, name, None)
+            if isinstance(bias, Tensor):
+                maps[place] = LinearMap(maps[place].weight, bias.detach())
     if any(linear.weight.shape[1] % head_size or heads * head_size % linear.weight.shape[1] for linear in maps):
         return None
     split = (Projection.of_heads(linear, heads, head_size) for linear in maps)

@@ -68,7 +68,7 @@ MAX_DISTANCE = 128
 def find_buckets(call: Call, model: nn.Module) -> Buckets | None:
     """Return the buckets of a call's position bias, if the model has a table that gives it by them, as T5 and MPNet."""
     bias = call.position_bias
-    if bias is None:
+    if not isinstance(bias, Tensor):
         return None
     for module in model.modules():
         table = getattr(module, "relative_attention_bias", None)
@@ -78,9 +78,14 @@ def find_buckets(call: Call, model: nn.Module) -> Buckets | None:
         for both_sides in (True, False):
             buckets = Buckets(table.num_embeddings, distance, both_sides)
             values = table.weight[buckets.of(*bias.shape[-2:])].permute(2, 0, 1)  # (H, Tq, Tk)
-            if values.shape == bias.shape and torch.equal(values, bias):
+            if values.shape == bias.shape and torch.equal(*(_without_hidden(x, call.mask) for x in (values, bias))):
                 return buckets
     return None
+
+
+def _without_hidden(cells: Tensor, mask: Tensor | None) -> Tensor:
+    """Return cells with 0 where a mask hides them: LongT5 has no position bias out of its window."""
+    return cells if mask is None or mask.dtype != torch.bool else cells.masked_fill(~mask, 0.0)
 
 
 def _rotary(

@@ -317,7 +317,7 @@ class TransformersModel(PretrainedModel):
         """
         ids, segments, decoder_ids = self._probe_words()
         repeated = [ids[0]] * len(ids), [segments[0]] * len(ids)
-        with recording() as recorder:  # the first recorded attention may be the decoder's, as LongT5's
+        with recording() as recorder:  # the first recorded attention may be the decoder's, as PEGASUS-X's
             self.forward(*repeated, None if decoder_ids is None else [decoder_ids[0]] * len(decoder_ids))
         x = recorder.calls[0].query_input
         return None if x is None or len(x) < 2 else not torch.allclose(x[0], x[-1], rtol=1e-4, atol=1e-6)

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any
 from attnviz.annotated_text import AnnotatedText, annotated, named
 from attnviz.formatting import number
 from attnviz.steps.formula import attention_formula
-from attnviz.steps.picture import FEW, MorphSource, PanelSpec, Picture, panel, picture
+from attnviz.steps.picture import FEW, MorphSource, Operation, PanelSpec, Picture, panel, picture
 from attnviz.steps.step import Step
+from attnviz.trace.matrices import matrix, operand
 
 if TYPE_CHECKING:
     from attnviz.trace.buckets import Buckets
+    from attnviz.trace.position_bias import PositionTerms, TermName
     from attnviz.trace.walk import Walk
 
 
@@ -39,6 +41,8 @@ def _notice(walk: Walk) -> str:
     start = "The [position bias](matrix=position_bias)"
     if bias is None:
         return ""
+    if bias.terms is not None:
+        return _terms_notice(bias.terms)
     if bias.kind == "slopes":
         if bias.is_by_distance:
             return annotated(
@@ -58,10 +62,52 @@ def _notice(walk: Walk) -> str:
     return annotated(f"{start} is added to each score: numbers that depend on the places of query and key.")
 
 
+_TERMS: dict[TermName, tuple[str, str]] = {
+    "content_to_position": ("content → position", "a query times the key of the relative position of the other token"),
+    "position_to_content": ("position → content", "a key times the query of the relative position of the other token"),
+}
+"""The title of each term, and what it is"""
+
+
+_OPERANDS: dict[TermName, tuple[str, str]] = {
+    "content_to_position": ("query", "position_key"), "position_to_content": ("key", "position_query")
+}  # fmt: skip
+"""The rows that each term takes of the text, and its table"""
+
+
+def _terms_notice(terms: PositionTerms) -> str:
+    products = ", and ".join(f"[{what}](matrix={name})" for name in terms.names for what in _TERMS[name][1:])
+    many = "Two more products are added" if len(terms.names) > 1 else "Another product is added"
+    end = "So what a distance adds depends on the text, and is learned (DeBERTa)."
+    start = f"{many} to the [scaled scores](matrix=scaled), with the same scale"
+    return annotated(f"{start}: {products}. {end}")
+
+
+def _terms_fact(walk: Walk, terms: PositionTerms) -> str:
+    if walk.steps.hidden.all():
+        return ""
+    cells = {name: matrix(walk, name) for name in terms.names}
+    whole = matrix(walk, "position_bias").masked_fill(walk.steps.hidden, -float("inf"))
+    q, k = divmod(int(whole.argmax()), walk.layer.key.shape[1])
+    summands = (
+        part
+        for name, of_term in cells.items()
+        for part in (", ", named(number(float(of_term[q, k])), row=q, column=k, matrix=name), f" as {_TERMS[name][0]}")
+    )
+    return AnnotatedText.of(
+        "Here they add most to ",
+        named(f"row {q}, column {k}", row=q, column=k, matrix="biased"),
+        *summands,
+        f". Its relative position is {int(terms.relative_positions[q, k])}.".replace("-", "−"),
+    )
+
+
 def _fact(walk: Walk) -> str:
     bias, layer = walk.layer.position_bias, walk.layer
     if bias is None or walk.summary.cells < 2:
         return ""
+    if bias.terms is not None:
+        return _terms_fact(walk, bias.terms)
     if bias.slopes is not None:
         return f"Here the slope is {_slope(walk)} a position."
     hidden, cells = walk.steps.hidden, bias.of_heads(walk.head).expand_as(walk.steps.scaled)
@@ -82,6 +128,28 @@ def _bucket_in_words(buckets: Buckets | None, q: int, k: int) -> str:
     return f", of bucket {int(buckets.of(q + 1, k + 1)[q, k])}"
 
 
+_PRODUCTS: dict[TermName, str] = {
+    "content_to_position": "({query} @ position_key.T).gather(1, row_of_table) * scale",
+    "position_to_content": "({key} @ position_query.T).gather(1, row_of_table.T).T * scale",
+}
+"""The code of each term"""
+
+
+def _terms_code(walk: Walk, terms: PositionTerms) -> str:
+    operands = {"query": operand(walk.layer, "query"), "key": operand(walk.layer, "key")}
+    lines = [f"{name} = {_PRODUCTS[name].format(**operands)}" for name in terms.names]
+    first = f"{-terms.first:+}"
+    return "\n".join(
+        (
+            f"scale = {terms.scale!r}",
+            f"row_of_table = (relative_positions {first[0]} {first[1:]}).long()  # of each relative position",
+            *lines,
+            f"position_bias = {' + '.join(terms.names)}",
+            f"biased = {unbiased(walk)} + position_bias",
+        )
+    )
+
+
 _AT = "at = torch.arange({}.shape[1])\n"
 
 
@@ -90,6 +158,8 @@ def _code(walk: Walk) -> str:
     last = f"biased = {before} + position_bias"
     if bias is None:
         return last
+    if bias.terms is not None:
+        return _terms_code(walk, bias.terms)
     if bias.slopes is not None and bias.is_by_distance:
         return f"{_AT.format(before)}position_bias = -slope * (at[:, None] - at).abs()  # slope: this head's\n{last}"
     if bias.slopes is not None:
@@ -101,15 +171,19 @@ def _code(walk: Walk) -> str:
 
 
 def _picture(walk: Walk) -> Picture:
-    before = unbiased(walk)
-    limit, slope = (before, "position_bias", "biased"), _slope(walk)
-    few = walk.layer.key.shape[1] <= FEW
+    before, slope, terms = unbiased(walk), _slope(walk), walk.layer.position_terms
+    titles: dict[str, str] = {name: f"+ {_TERMS[name][0]}" for name in terms}
+    titles = titles or {"position_bias": "+ bias" + (slope and f", slope {slope}")}
+    limit, few = (before, *titles, "biased"), walk.layer.key.shape[1] <= FEW
     row = (
-        panel(before, before, limit=limit, numbered=few),
-        panel("position_bias", "+ bias" + (slope and f", slope {slope}"), limit=limit, numbered=few),
+        panel(before, "content → content" if terms else before, limit=limit, numbered=few),
+        *(panel(name, title, limit=limit, numbered=few) for name, title in titles.items()),
         biased_panel(walk, "= biased", limit=limit, bar=True),
     )
-    return picture((row,), (1, 1, 1 if few else 2))
+    operations: dict[str, Operation] = {
+        name: Operation("term", _OPERANDS[name][:1], _OPERANDS[name][1], rows="relative_positions") for name in terms
+    }
+    return picture((row,), (*(1 for _ in row[1:]), 1 if few else 2), operations=operations)
 
 
 BIASED: Step[Walk] = Step(
@@ -121,7 +195,8 @@ BIASED: Step[Walk] = Step(
     code=_code,
     picture=_picture,
     fact=_fact,
-    matrices=("position_bias", "biased"),
+    weights=("relative_positions", "position_key", "position_query"),
+    matrices=("content_to_position", "position_to_content", "position_bias", "biased"),
     is_by_cell=True,
     cell="the biased score",
     can_be_covered=True,

@@ -46,7 +46,7 @@ def attention_formula(walk: Walk, boxed: str) -> Expression:
     """Return output = concat[softmax(Q Kᵀ · scale + M) V] W_O, without the terms that are missing in this walk.
 
     A soft cap c makes c · tanh(Q Kᵀ · scale / c) of the scaled scores; a position bias B is added to
-    them; a sink z stands beside the keys in the softmax.
+    them, which may be (Q K_δᵀ + Q_δ Kᵀ) · scale; a sink z stands beside the keys in the softmax.
     """
 
     def term(step: str, expression: Expression) -> Expression:
@@ -57,7 +57,7 @@ def attention_formula(walk: Walk, boxed: str) -> Expression:
     scores = term("scores", Product((query, Transpose(key))))
     scaled = term("scaled", Product((scores, SCALE), "dot"))
     capped = scaled if layer.cap is None else term("capped", _capped(scaled))
-    biased = capped if layer.position_bias is None else term("biased", Sum((capped, BIAS)))
+    biased = capped if layer.position_bias is None else term("biased", Sum((capped, _bias(layer))))
     has_mask = layer.mask.kind != "none" or boxed == "masked"
     masked = term("masked", _masked(walk, biased) if has_mask else biased)
     in_softmax = masked if layer.sinks is None else List((masked, SINK))
@@ -67,6 +67,18 @@ def attention_formula(walk: Walk, boxed: str) -> Expression:
     is_projected = layer.output_projection is not None
     output = term("output", Product((concat, Indexed(Symbol("W"), Symbol("O")))) if is_projected else concat)
     return Relation("=", (Name("output"), output))
+
+
+def _bias(layer: LayerTrace) -> Expression:
+    """Return B; or its terms, whose keys K_δ and queries Q_δ are those of relative positions."""
+    of_positions = {
+        "content_to_position": Product((QUERY, Transpose(Indexed(KEY, Symbol("δ"))))),
+        "position_to_content": Product((Indexed(QUERY, Symbol("δ")), Transpose(KEY))),
+    }
+    products = tuple(of_positions[name] for name in layer.position_terms)
+    if not products:
+        return BIAS
+    return Product((Sum(products) if len(products) > 1 else products[0], SCALE), "dot")
 
 
 def _capped(scaled: Expression) -> Expression:

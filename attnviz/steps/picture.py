@@ -132,7 +132,7 @@ class MatrixProduct:
     bias: str | None = None
 
 
-OperationKind = Literal["sum", "norm", "rms_norm", "activation", "softmax", "rotation"]
+OperationKind = Literal["sum", "norm", "rms_norm", "activation", "softmax", "rotation", "term"]
 Over = Literal["token", "all"]
 
 
@@ -143,14 +143,15 @@ class Operation:
     sum: of all matrices, cell by cell. norm: (x - mean) / sqrt(variance + eps) * weight + bias (Ba et al. 2016).
     rms_norm: x / √(mean of x² + eps) * weight, of each row (Zhang and Sennrich 2019).
     activation: of each cell. softmax: of each row. rotation: of each pair of columns, by the angle of the row and pair
-    (Su et al. 2021, section 3.2).
+    (Su et al. 2021, section 3.2). term: of each cell, the product of a query, or of a key, with the row of a table that
+    belongs to the cell, times the scale (He et al. 2021, section 3.1).
     """
 
     kind: OperationKind
     of: tuple[str, ...]
     """The names of its operands: one matrix, or the summands"""
     weight: str | None = None
-    """The name of a norm's weight vector; None if the norm has no weight"""
+    """The name of a norm's weight vector, or of a term's table; None if the norm has no weight"""
     bias: str | None = None
     eps: float | None = None
     """What a norm adds to the variance"""
@@ -166,6 +167,8 @@ class Operation:
     """The sine"""
     pairing: Pairing | None = None
     """Which columns a rotation turns together"""
+    rows: str | None = None
+    """The name of the relative positions of a term's cells; the first row of its table is of the lowest"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,13 +79,18 @@ SCORES: Step[Walk] = Step(
 def _scaled_notice(walk: Walk) -> str:
     if walk.layer.scale == 1:
         return "The scale is 1, so nothing changes here. Go on to the weights: large scores make them all or nothing."
+    if walk.layer.position_terms:
+        return (
+            "Only the size changes. Dot products grow with the head width, and here others are added in the next step: "
+            "the more there are, the smaller is the scale."
+        )
     return "Only the size changes. Dot products grow with the head width; large ones would saturate the softmax."
 
 
 def _scaled_code(walk: Walk) -> str:
-    scale, width = walk.layer.scale, walk.layer.head_size
-    if abs(scale - width**-0.5) < 1e-9:
-        return f"scaled = scores * (1 / math.sqrt({width}))"
+    scale, width, products = walk.layer.scale, walk.layer.head_size, 1 + len(walk.layer.position_terms)
+    if abs(scale - (products * width) ** -0.5) < 1e-9:
+        return f"scaled = scores * (1 / math.sqrt({width if products == 1 else f'{products} * {width}'}))"
     return f"scaled = scores * {scale!r}"
 
 

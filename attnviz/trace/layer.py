@@ -22,7 +22,7 @@ from attnviz.mask_reasons import MaskReasons
 from attnviz.reprs import ShortRepr
 from attnviz.trace.head_norm import HeadNorm
 from attnviz.trace.model import Activation, Need, ProjectionKind
-from attnviz.trace.position_bias import PositionBias
+from attnviz.trace.position_bias import PositionBias, TermName
 from attnviz.trace.rotation import Rotation
 
 NO_MASK = Mask()
@@ -150,6 +150,11 @@ class LayerTrace(ShortRepr):
         return self.query.shape[-1]
 
     @property
+    def position_terms(self) -> tuple[TermName, ...]:
+        """The terms whose sum the position bias is; empty if there is none, or if it has no terms."""
+        return () if self.position_bias is None or self.position_bias.terms is None else self.position_bias.terms.names
+
+    @property
     def shared_by(self) -> int:
         """How many query heads share each head of keys and values, if that is known; else 1."""
         return 1 if self.projections is None else self.projections["key"].repeats
@@ -273,8 +278,8 @@ class LayerTrace(ShortRepr):
         """Return the tensors that the trace owns. The projections belong to the model."""
         tables = () if self.rotation is None else (self.rotation.cos, self.rotation.sin)
         operands = self.query, self.key, self.value
-        bias = None if self.position_bias is None else self.position_bias.cells
-        tensors = (*operands, self.mask.cells, self.query_input, self.key_input, *tables, self.sinks, bias)
+        bias = () if self.position_bias is None else self.position_bias.tensors()
+        tensors = (*operands, self.mask.cells, self.query_input, self.key_input, *tables, self.sinks, *bias)
         return [tensor for tensor in tensors if tensor is not None]
 
 

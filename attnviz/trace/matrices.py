@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from attnviz.trace.layer import LayerTrace, Operand
+    from attnviz.trace.position_bias import TermName
     from attnviz.trace.walk import Walk
 
 AXES: dict[str, tuple[str, ...]] = {
@@ -29,6 +30,9 @@ AXES: dict[str, tuple[str, ...]] = {
     "normed_query": ("query", "dim"), "normed_key": ("key", "dim"),
     "rotated_query": ("query", "dim"), "rotated_key": ("key", "dim"),
     "scores": ("query", "key"), "scaled": ("query", "key"), "capped": ("query", "key"), "mask": ("query", "key"),
+    "relative_positions": ("query", "key"),
+    "position_key": ("relative", "dim"), "position_query": ("relative", "dim"),
+    "content_to_position": ("query", "key"), "position_to_content": ("query", "key"),
     "position_bias": ("query", "key"), "biased": ("query", "key"),
     "masked": ("query", "key"), "sinks": ("query", "one"), "weights": ("query", "key"), "sink": ("query", "one"),
     "row_sum": ("query", "one"), "head_outputs": ("query", "value_dim"),
@@ -42,7 +46,8 @@ AXES: dict[str, tuple[str, ...]] = {
 """The axes of every matrix and vector by name. Axes with the same name have the same length.
 
 query, key: tokens. model: C; `key_model`: C of the input of keys and values, which may come from another stack. dim: D;
-`value_dim`: D of the values. pair: the pairs of dimensions that rotary positions turn. concat: H·D. output: C of the
+`value_dim`: D of the values. pair: the pairs of dimensions that rotary positions turn. relative:
+relative positions. concat: H·D. output: C of the
 output projection. hidden: F. vocabulary: the entries shown; outcome: the same, and one for all others.
 """
 QKV = ("query", "key", "value")
@@ -52,6 +57,12 @@ NORM_WEIGHTS = ("gamma_query", "beta_query", "gamma_key", "beta_key")
 """The weights of these norms, by head"""
 ROTATED = ("rotated_query", "rotated_key")
 """Queries and keys after the rotation of their layer, if it has one"""
+POSITION_TABLES = ("position_key", "position_query")
+"""The keys and the queries of relative positions, if the layer's position bias has these terms"""
+POSITION_TERMS: tuple[TermName, ...] = ("content_to_position", "position_to_content")
+"""The terms of a position bias, if it has some"""
+OF_BIAS = ("position_bias", *POSITION_TERMS)
+"""The matrices of queries by keys that are kept by their vectors, if it has terms"""
 AVERAGES = ("by_loop", "triangle", "by_matrix", "masked_zeros", "softmax_weights", "by_softmax")
 """The matrices of `Walk.averages`"""
 
@@ -90,8 +101,8 @@ def heads_matrix(layer: LayerTrace, name: str, heads: Sequence[int] | None = Non
 
     Args:
         layer: the layer.
-        name: one of `QKV`, one of these with the prefix "W_", "U_" or "b_", or one of `NORMED`, `NORM_WEIGHTS` and
-            `ROTATED`; or `sinks`, or `position_bias`.
+        name: one of `QKV`, one of these with the prefix "W_", "U_" or "b_", or one of `NORMED`, `NORM_WEIGHTS`,
+            `ROTATED`, `POSITION_TABLES` and `POSITION_TERMS`; or `sinks`, or `position_bias`.
         heads: the heads; None takes all.
 
     Raises:
@@ -101,6 +112,8 @@ def heads_matrix(layer: LayerTrace, name: str, heads: Sequence[int] | None = Non
         return layer.projected("query" if name == "query" else "key", heads)
     if name in NORMED:
         return layer.normed("query" if name == "normed_query" else "key", heads) if layer.norms else None
+    if name in OF_BIAS:
+        return _of_bias(layer, name, heads)
     of_all = _OF_HEADS[name](layer)
     return of_all if of_all is None or heads is None or len(heads) == len(of_all) else of_all[list(heads)]
 
@@ -148,11 +161,26 @@ def _of_rotation(name: str, walk: Walk) -> Tensor | None:
     return table
 
 
-def _position_bias(layer: LayerTrace) -> Tensor | None:
-    """Return what is added to the scores by distance, (H, Tq, Tk)."""
-    if layer.position_bias is None:
+def _of_bias(layer: LayerTrace, name: str, heads: Sequence[int] | None) -> Tensor | None:
+    """Return what is added to the scores of these heads by distance, or a term of it, (h, Tq, Tk), if there is one."""
+    bias, chosen = layer.position_bias, list(range(layer.heads) if heads is None else heads)
+    if bias is None:
         return None
-    return layer.position_bias.cells.expand(layer.heads, layer.query.shape[1], layer.key.shape[1])
+    if name == "position_bias":
+        return bias.of_heads(chosen).expand(len(chosen), layer.query.shape[1], layer.key.shape[1])
+    return next((bias.terms.term(term, chosen) for term in POSITION_TERMS if term == name and bias.terms), None)
+
+
+def _position_table(name: str, layer: LayerTrace) -> Tensor | None:
+    """Return the keys, or the queries, of relative positions, (H, R, D), if there are some."""
+    table: Tensor | None = getattr(getattr(layer.position_bias, "terms", None), name, None)
+    return table
+
+
+def _relative_positions(walk: Walk) -> Tensor | None:
+    """Return the relative position of each cell, (Tq, Tk), if the position bias has terms."""
+    bias = walk.layer.position_bias
+    return None if bias is None or bias.terms is None else bias.terms.relative_positions.float()
 
 
 _OF_HEADS: dict[str, Callable[[LayerTrace], Tensor | None]] = {
@@ -165,7 +193,7 @@ _OF_HEADS: dict[str, Callable[[LayerTrace], Tensor | None]] = {
     **{f"W_{name}": partial(_weight, name, False) for name in QKV},
     **{f"U_{name}": partial(_weight, name, True) for name in QKV},
     **{f"b_{name}": partial(_bias, name) for name in QKV},
-    "position_bias": _position_bias,
+    **{name: partial(_position_table, name) for name in POSITION_TABLES},
     "sinks": lambda layer: None if layer.sinks is None else layer.sinks.expand(-1, layer.query.shape[1], 1),
 }
 
@@ -188,7 +216,8 @@ _MATRICES: dict[str, Callable[[Walk], Tensor | None]] = {
     "positions": lambda walk: walk.parts[1] if walk.parts else None,
     "embeddings": lambda walk: walk.block.x if walk.block else walk.layer.query_input,
     "embeddings_k": lambda walk: walk.layer.key_input,
-    **{name: partial(_of_head, name) for name in ("query", "key", *NORMED, *_OF_HEADS)},
+    **{name: partial(_of_head, name) for name in ("query", "key", *NORMED, *_OF_HEADS, *OF_BIAS)},
+    "relative_positions": _relative_positions,
     "root_query": partial(_root, "query"),
     "root_key": partial(_root, "key"),
     **{name: partial(_of_rotation, name) for name in ("cos", "sin")},

@@ -26,7 +26,7 @@ from attnviz.attention import AttentionSteps, Mask, attend
 from attnviz.reprs import ShortRepr
 from attnviz.trace.buckets import Buckets
 from attnviz.trace.layer import LayerTrace
-from attnviz.trace.position_bias import PositionBias
+from attnviz.trace.position_bias import PositionBias, PositionTerms
 
 Inputs = tuple[Tensor | None, Tensor | None]
 """The inputs of an attention module's queries and of its keys and values; None if not known"""
@@ -63,8 +63,8 @@ class Call(ShortRepr):
     """The soft cap of the scaled scores, if there is one"""
     sinks: Tensor | None = None
     """(H, 1, 1) or (H, Tq, 1): the scores of the heads' sinks, if there are some"""
-    position_bias: Tensor | None = None
-    """What is added to the scores by distance, if something is; broadcasts to (H, Tq, Tk)"""
+    position_bias: Tensor | PositionTerms | None = None
+    """What is added to the scores by distance, if something is; broadcasts to (H, Tq, Tk), or the terms of it"""
     window: int | None = None
     """How many keys a window has on each side that it reaches to, the query's own among them, if the model says so"""
 
@@ -78,7 +78,11 @@ class Call(ShortRepr):
         """
         inputs = self.query_input, self.key_input
         operands = self.query, self.key, self.value, self.scale, mask
-        bias = None if self.position_bias is None else PositionBias(self.position_bias, buckets, slopes)
+        added, bias = self.position_bias, None
+        if isinstance(added, PositionTerms):
+            bias = PositionBias(None, terms=added)
+        elif added is not None:
+            bias = PositionBias(added, buckets, slopes)
         return LayerTrace(
             *operands, *inputs, cap=self.cap, sinks=self.sinks, position_bias=bias, window=self.window, **of_model
         )
@@ -108,8 +112,13 @@ class Recorder:
     tables: Tables | None = None
     """The tables of rotary positions of that module, if `watch_tables` watches it"""
 
-    def take(self, module: nn.Module, steps: AttentionSteps, window: int | None = None) -> None:
-        """Store the operands of an attention call; of a batch, (B, H, T, D), only the first text's."""
+    def take(
+        self, module: nn.Module, steps: AttentionSteps, window: int | None = None, terms: PositionTerms | None = None
+    ) -> None:
+        """Store the operands of an attention call; of a batch, (B, H, T, D), only the first text's.
+
+        The terms of a position bias are stored in place of it.
+        """
         query, key, value, cells, sinks = steps.query, steps.key, steps.value, steps.mask, steps.sinks
         bias = steps.position_bias
         if query.ndim > 3:
@@ -117,9 +126,10 @@ class Recorder:
             cells = cells[0] if cells is not None and cells.ndim > 3 else cells
             sinks = sinks[0] if sinks is not None and sinks.ndim > 3 else sinks
             bias = bias[0] if bias is not None and bias.ndim > 3 else bias
+        added = bias if terms is None else terms.of_first_text()
         self.modules.append(module)
         inputs = *self.inputs, self.block_input, self.tables
-        self.calls.append(Call(query, key, value, cells, steps.scale, *inputs, steps.cap, sinks, bias, window))
+        self.calls.append(Call(query, key, value, cells, steps.scale, *inputs, steps.cap, sinks, added, window))
         self.inputs, self.block_input, self.tables = (None, None), None, None
 
 
@@ -133,8 +143,7 @@ class _Weights:
     def __init__(self, calls: int) -> None:
         self.calls, self.weights = calls, list[Tensor]()
 
-    def take(self, _: nn.Module, steps: AttentionSteps, window: int | None = None) -> None:
-        del window
+    def take(self, _: nn.Module, steps: AttentionSteps, *__: object) -> None:
         self.weights.append(steps.weights)
         if len(self.weights) == self.calls:
             raise _AllRecorded
@@ -193,12 +202,16 @@ def recorded_attention(
         module: the attention module.
         query: as `attend` takes it, like `key` and `value`.
         window: `Call.window`.
-        of_scores: the options of `attend`, such as `mask` and `scale`.
+        of_scores: the options of `attend`, such as `mask` and `scale`. The position bias may be `PositionTerms`.
     """
+    added = of_scores.get("position_bias")
+    terms = added if isinstance(added, PositionTerms) else None
+    if terms is not None:
+        of_scores["position_bias"] = terms.cells()
     steps = attend(query, key, value, **of_scores)
     recorder = _recorder.get()
     if recorder is not None:
-        recorder.take(module, steps, window)
+        recorder.take(module, steps, window, terms)
     return with_replaced(module, steps)
 
 

@@ -103,6 +103,50 @@ def test_what_is_pinned_says_the_distance_and_its_bucket(see: See) -> None:
     assert (given.position_bias[9] == given.position_bias[9, 2]).sum() > 1, "other distances share its bucket"
 
 
+TERMS = {"span": 3}
+NAMES = "content_to_position", "position_to_content"
+
+
+def test_a_cell_of_a_term_says_its_products_and_they_sum_to_it(see: See) -> None:
+    given = Operands(**TERMS)
+    steps, terms = oracle(given), dict(zip(NAMES, given.terms, strict=True))
+    view = see(of_scores=TERMS, step="biased")
+    still(view.page)
+    for name, (q, k), said in (
+        (NAMES[0], (9, 2), "q₉ · key of relative position 3 = "),
+        (NAMES[1], (1, 3), "k₃ · query of relative position −2 = "),
+    ):
+        view.hover(name, q, k)
+        expect(view.line("term")).to_contain_text(said)
+        assert view.result("term") == pytest.approx(terms[name][q, k], rel=1e-5, abs=1e-5)
+        expect(view.panel).to_contain_text(
+            f"key {k} is {abs(k - q)} positions {'after' if k > q else 'before'} query {q}"
+        )
+        expect(view.line("cell")).to_have_count(0)
+        summands = view.line("term").locator("details[data-terms=term]")
+        summands.evaluate("details => { details.open = true }")
+        total = summands.locator(".terms-total [data-sum]")
+        expect(total).to_have_count(1)
+        summed = float(total.get_attribute("data-sum") or "nan")
+        assert summed / given.size**0.5 == pytest.approx(terms[name][q, k], rel=1e-5, abs=1e-5)
+    view.hover("biased", 9, 2)
+    assert view.result("biased") == pytest.approx(steps["biased"][9, 2], rel=1e-5, abs=1e-5)
+    written = [f"{abs(term[9, 2]):.4f}" for term in terms.values()]
+    for number in written:
+        expect(view.line("biased")).to_contain_text(number)
+
+
+def test_of_a_pin_both_terms_and_the_relative_position_are_said(see: See) -> None:
+    given = Operands(**TERMS)
+    view = see(of_scores=TERMS, step="biased", q=9, k=2)
+    numbers = *(term[9, 2] for term in given.terms), oracle(given)["biased"][9, 2]
+    first, second, biased = (f"{number:.2f}".replace("-", "−") for number in numbers)
+    fact = view.page.locator(".walk .fact")
+    expect(fact).to_contain_text(
+        f", 7 positions before it, gets {first} + {second}, of relative position 3: it has {biased}."
+    )
+
+
 def test_without_one_no_step_is_added(see: See) -> None:
     view = see(step="weights")
     assert "Biased" not in view.page.locator(".stepper [role=radio]").all_inner_texts()
@@ -127,9 +171,12 @@ def test_the_sum_is_played_with_its_numbers(run: Run) -> None:
         said("biased", panel("scaled", scaled), panel("position_bias", bias), panel("biased", biased)),
         said("masked", panel("biased", biased), panel("masked", biased)),
         said("biased", panel("scaled", small[0]), panel("position_bias", small[1]), panel("biased", small[2])),
+        said("biased", panel("scaled", small[0]), panel("content_to_position", small[1]),
+          panel("position_to_content", [[-1, 0.02]]), panel("biased", [[1, 0.085]])),
       ];
     """
-    sums, masked, small = run("motion/timeline.ts", body)
+    sums, masked, small, terms = run("motion/timeline.ts", body)
     assert any("(−8.00) + (−0.50) = −8.50" in said for said in sums)
     assert any("−8.50 stays" in said for said in masked)
     assert any("0.185 + (−0.120) = 0.065" in said for said in small)
+    assert any("0.185 + (−0.120) + 0.020 = 0.085" in said for said in terms)

@@ -19,7 +19,7 @@ from attnviz.figures.style import ROWS_AND_COLUMNS
 from attnviz.formatting import power_of_ten
 from attnviz.steps import OF_HEAD, WALK
 from attnviz.trace.layer import LayerTrace
-from attnviz.trace.matrices import NORMED, ROTATED, find_matrix, operand
+from attnviz.trace.matrices import NORMED, OF_BIAS, ROTATED, find_matrix, operand
 from attnviz.trace.walk import Walk
 
 CORNER = 6
@@ -118,6 +118,8 @@ show("position_bias", position_bias[HEAD])
 show("biased", biased[HEAD])""",
 )
 """The part of `COMPUTE` before `masked` with a position bias"""
+TERMS_TITLE = "biased: products with relative positions are added"
+"""The title of that part if the bias is a sum of DeBERTa's terms"""
 WITH_SINK = (
     "weights and sink: each row of both sums to 1",
     """\
@@ -245,7 +247,7 @@ def _computed(layer: LayerTrace) -> Iterator[tuple[str, str]]:
     """Yield the titles and the code of `COMPUTE`, with those of a soft cap, a bias and a sink if the layer has them."""
     for title, code in COMPUTE:
         if title.startswith("masked") and layer.position_bias is not None:
-            yield BIASED
+            yield (TERMS_TITLE, BIASED[1]) if layer.position_terms else BIASED
         is_of_weights = title.startswith("weights")
         yield WITH_SINK if is_of_weights and layer.sinks is not None else (title, code)
         if title.startswith("scaled") and layer.cap is not None:
@@ -264,11 +266,7 @@ def _theirs(layer: LayerTrace, texts: Mapping[str, str]) -> str:
 
 def _more_computed(walk: Walk, unknown: Collection[str]) -> str:
     """Return the entries of `COMPUTED` for what only some layers have, without unknown matrices."""
-    names = (
-        name
-        for name in (*NORMED, *ROTATED, "capped", "position_bias", "biased", "sinks", "sink")
-        if name not in unknown
-    )
+    names = (name for name in (*NORMED, *ROTATED, "capped", *OF_BIAS, "biased", "sinks", "sink") if name not in unknown)
     return "".join(f'\n    "{name}": {name}[HEAD],' for name in names if find_matrix(walk, name) is not None)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from attnviz.attention import Mask
 from attnviz.export.code.cells import Cell, compare_places, literals, rotated_cells, section
+from attnviz.export.code.position_bias import bias_code
 from attnviz.pretrained import BUILT_IN, PretrainedModel
 from attnviz.pretrained.model import HEAD_NORMS, BlockMaps, ModuleNames
 from attnviz.pretrained.rotary import Columns
@@ -100,16 +101,6 @@ mask = {mask}
 TABLES = """
     recorded["tables"] = kwargs["position_embeddings"]\
 """
-BIASES = {
-    "BloomAttention": ('kwargs["alibi"]', 'recorded["bias"].view(len(query), 1, -1)'),
-    "FalconAttention": ('kwargs["alibi"]', 'recorded["bias"].mul(scale).view(len(query), 1, -1)'),
-    "MptAttention": ('kwargs["position_bias"]', 'recorded["bias"][:, :, -len(x) :]'),
-    "MPNetSelfAttention": ("args[2]", 'recorded["bias"][0]'),
-}
-"""By the class of an attention module: the argument with its position bias, and (H, 1 or Tq, Tk) of it"""
-RECORD_BIAS = """
-    recorded["bias"] = {}\
-"""
 TABLES_OF_GPTJ = """
     sin_cos = module.embed_positions[kwargs["position_ids"]]  # (B, T, R): sines, then cosines
     recorded["tables"] = sin_cos.chunk(2, dim=-1)[::-1]\
@@ -138,6 +129,10 @@ FUSED_HEADS = """\
     parts = attention.{name}(x).unflatten(-1, ({groups}, {queries} + 2, D)).split([{queries}, 1, 1], dim=-2)
     query, key, value = (heads(part.flatten(1)) for part in parts)\
 """
+BIASED_LATER = """
+    query, value = query + heads(attention.q_bias[None]), value + heads(attention.v_bias[None])\
+"""
+"""Of DeBERTa's first version"""
 CHECK_WEIGHTS = """\
 eager = torch.softmax({scores} + (
     0 if mask is None else torch.zeros(mask.shape).masked_fill(~mask, -math.inf)), dim=-1)
@@ -235,11 +230,10 @@ def pretrained_inputs(
         turned = "" if last == ("query", "key") else "\n{}, {} = query, key".format(*last)
         return *first, *section("query, key and value: the arguments of this layer's attention", record + turned)
     maps = _maps_at(model, place)
-    argument, of_bias = BIASES[names.own_code] if walk.layer.position_bias is not None else ("", "")
+    bias = bias_code(walk.layer, model.body, names)
     heads = HEADS.format(
         width=walk.layer.head_size, heads=walk.layer.heads, scale=walk.layer.scale, mask=mask, output=output,
-        project=_projecting(model, maps, names, walk.layer), tables=_tables(maps, walk.layer),
-        bias=f"position_bias = {of_bias}.expand(len(query), len(x), -1)  # (H, Tq, Tk)\n" if of_bias else "",
+        project=_projecting(model, maps, names, walk.layer), tables=_tables(maps, walk.layer), bias=bias.lines,
     )  # fmt: skip
     field = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
     check = CHECK_WEIGHTS.format(
@@ -251,7 +245,7 @@ def pretrained_inputs(
     rotated, normed = rotated_cells(walk), _normed(model, walk.layer, names)
     tables = TABLES_OF_GPTJ if names.own_code == "GPTJAttention" else TABLES
     record = RECORD_INPUT.format(
-        path=names.attention, tables=tables if rotated else "", bias=RECORD_BIAS.format(argument) if argument else "",
+        path=names.attention, tables=tables if rotated else "", bias=bias.record,
         weights="" if adds_twice else "output_attentions=True, ",
     )  # fmt: skip
     return (
@@ -260,7 +254,8 @@ def pretrained_inputs(
         *section("query, key, value: X · W + b, split into heads", heads),
         *(section("normed: queries and keys all have the same size", normed) if normed else ()),
         *rotated,
-        *(() if adds_twice else (Cell("code", check),)),  # Falcon's eager attention, which gives weights, adds it twice
+        # Falcon's eager attention, which gives weights, adds it twice; LongT5's weights are of blocks
+        *(() if adds_twice or names.own_code == "LongT5LocalAttention" else (Cell("code", check),)),
     )
 
 
@@ -326,7 +321,8 @@ def _projecting(model: PretrainedModel, maps: BlockMaps, names: ModuleNames, lay
     if clip is not None:
         return CLIPPED.format(name=name, clip=clip)
     if maps.fused == "heads":
-        return FUSED_HEADS.format(name=name, groups=layer.heads // layer.shared_by, queries=layer.shared_by)
+        later = BIASED_LATER if hasattr(model.body.get_submodule(names.attention), "q_bias") else ""
+        return FUSED_HEADS.format(name=name, groups=layer.heads // layer.shared_by, queries=layer.shared_by) + later
     queries = layer.heads * layer.head_size
     columns = int(getattr(model.body.get_submodule(f"{names.attention}.{name}"), "out_features", 3 * queries))
     if columns == 3 * queries:

@@ -147,7 +147,7 @@ def attended(layer: LayerTrace, queries: Tensor, keys: Tensor, mask: Tensor | No
     query, key = (operand[0] for operand in layer.operands_of(queries, keys, [0]).values())
     sinks = None if layer.sinks is None else layer.sinks[0]
     value = maps["value"].apply(keys)[0]
-    bias = None if layer.position_bias is None else layer.position_bias.of_heads(0)[: len(queries), : len(keys)]
+    bias = None if layer.position_bias is None else layer.position_bias.of_operands(0, query, key)
     if bias is not None and (bias.shape[0] not in (1, len(queries)) or bias.shape[1] != len(keys)):
         raise NotKnownError("This can't be shown with this model: its position bias is known for the text alone.")
     return attend(query, key, value, mask=mask, scale=layer.scale, cap=layer.cap, sinks=sinks, position_bias=bias)

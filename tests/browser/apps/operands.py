@@ -14,7 +14,7 @@ from attnviz.document import Document, document_of_layer, write
 from attnviz.measures.thumbnails import thumbnails
 from attnviz.trace.buckets import Buckets
 from attnviz.trace.layer import LayerTrace, Projection
-from attnviz.trace.position_bias import PositionBias
+from attnviz.trace.position_bias import PositionBias, PositionTerms
 from attnviz.trace.walk import Walk
 from tests.toy import tokens_of
 
@@ -47,6 +47,8 @@ class Operands:
     """The score of the sink of head 0; that of head n is n more"""
     buckets: int | None = None
     """How many buckets the position bias has, on both sides; None if there is none. Each head has its own numbers"""
+    span: int | None = None
+    """The most that a relative position is from 0, if the position bias has DeBERTa's terms; None if it has none"""
 
     def drawn(self, stream: int, *shape: int) -> np.ndarray:
         """Draw float32 numbers that depend on the seed and the stream's number only."""
@@ -114,6 +116,26 @@ class Operands:
 
         return np.array([[number(q, k) for k in range(n)] for q in range(n)], np.float32)
 
+    @cached_property
+    def position_key(self) -> np.ndarray:
+        return self.drawn(6, 2 * (self.span or 0) + 1, self.size)
+
+    @cached_property
+    def position_query(self) -> np.ndarray:
+        return self.drawn(7, 2 * (self.span or 0) + 1, self.size)
+
+    @cached_property
+    def terms(self) -> tuple[np.ndarray, np.ndarray]:
+        """Content to position and position to content, worked out cell by cell in double precision."""
+        n, span = self.tokens, self.span or 0
+        query, key, of_key, of_query = (
+            x.astype(float) for x in (self.query, self.key, self.position_key, self.position_query)
+        )
+        rows = [[min(max(q - k, -span), span) + span for k in range(n)] for q in range(n)]
+        to_position = [[query[q] @ of_key[rows[q][k]] for k in range(n)] for q in range(n)]
+        to_content = [[key[k] @ of_query[rows[q][k]] for k in range(n)] for q in range(n)]
+        return np.array(to_position) / self.size**0.5, np.array(to_content) / self.size**0.5
+
     @property
     def shown_mask(self) -> Mask:
         """The mask as a head has it."""
@@ -134,6 +156,8 @@ def oracle(given: Operands) -> dict[str, np.ndarray]:
 
     capped = under_cap(scaled)
     biased = capped if given.buckets is None else capped + torch.from_numpy(given.position_bias)
+    if given.span is not None:
+        biased = biased + torch.from_numpy(sum(given.terms))
     masked, hidden = biased + torch.from_numpy(given.added), torch.from_numpy(given.added).isneginf()
     if given.mask == "-1e10":
         masked = biased.masked_fill(hidden, -1e10)
@@ -170,9 +194,15 @@ def layer_of(given: Operands, heads: int) -> LayerTrace:
         "value": Projection("linear", stacked("value_weight")),
     }
     buckets = None if given.buckets is None else Buckets(given.buckets, MAX_DISTANCE, both_sides=True)
+    bias = None if buckets is None else PositionBias(stacked("position_bias"), buckets)
+    query, key, n = stacked("query"), stacked("key"), given.tokens
+    if given.span is not None:
+        relative = torch.arange(n)[:, None] - torch.arange(n)
+        tables = stacked("position_key"), stacked("position_query")
+        bias = PositionBias(None, terms=PositionTerms(query, key, given.size**-0.5, relative, -given.span, *tables))
     return LayerTrace(
-        stacked("query"), stacked("key"), stacked("value"), float(given.size**-0.5),
+        query, key, stacked("value"), float(given.size**-0.5),
         given.shown_mask, x, x, projections, cap=given.cap,
         sinks=None if given.sink is None else torch.arange(heads).float()[:, None, None] + given.sink,
-        position_bias=None if buckets is None else PositionBias(stacked("position_bias"), buckets),
+        position_bias=bias,
     )  # fmt: skip

@@ -20,7 +20,7 @@ from attnviz.pretrained.transformers_model import TransformersModel
 from attnviz.ui.bert.configuration import sizes
 from tests.loaded import built_in_model
 from tests.unit.families import BART, FAMILIES, save, save_model
-from tests.unit.pretrained.architectures import made, tokenizer
+from tests.unit.pretrained.architectures import OWN, made, tokenizer
 
 
 def counted(model: nn.Module) -> dict[str, int]:
@@ -102,8 +102,11 @@ def tiny(name: str, model_type: str) -> tuple[Any, Configuration]:
     ("name", "model_type", "layers"),
     [("LongT5ForConditionalGeneration", "longt5", "block"), ("PegasusXModel", "pegasus_x", "layers")],
 )
-def test_layers_of_an_encoder_whose_attention_is_not_shown_count(name: str, model_type: str, layers: str) -> None:
-    """LongT5 and PEGASUS-X compute the encoder's attention in code of their own."""
+def test_layers_of_an_encoder_whose_attention_is_not_shown_count(
+    name: str, model_type: str, layers: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """PEGASUS-X, and LongT5 with global tokens, compute the encoder's attention in code of their own."""
+    monkeypatch.setitem(OWN, "longt5", {"encoder_attention_type": "transient-global"})
     model, own = tiny(name, model_type)
     assert own.layers == len(getattr(model.encoder, layers)) + len(getattr(model.decoder, layers)) == 4
     assert own.with_attention == 2

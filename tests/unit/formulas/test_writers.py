@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ET
 from collections import Counter
+from dataclasses import replace
 
 import pytest
+import torch
 
 from attnviz.compare.explain import FORMULAS as COMPARED
 from attnviz.export.drawing.lines import set_formula
@@ -39,16 +41,30 @@ from attnviz.steps import ATTENTION, TOKENS, WALK
 from attnviz.steps.averages import WAYS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
+from attnviz.trace.position_bias import PositionBias, PositionTerms
+from attnviz.trace.walk import Walk
 from tests.unit.steps.test_attention import CONFIGS, walk_toy
 
 CAUSAL = walk_toy(ToyConfig(causal=True))
 TOKEN = TOKENS.formula(WordTokenizer().tokenize("a b"))
 MEASURES = choose_measures(2, WordTokenizer().tokenize("a b"), same_text=True, causal=False)
+
+
+def with_terms(*tables: str) -> Walk:
+    """Return a walk whose position bias has DeBERTa's terms, from these tables."""
+    layer, relative = CAUSAL.layer, torch.arange(5)[:, None] - torch.arange(5)
+    rows = dict.fromkeys(tables, torch.ones(layer.heads, 9, layer.head_size))
+    terms = PositionTerms(layer.query, layer.key, layer.scale, relative, -4, **rows)
+    return replace(CAUSAL, layer=replace(layer, position_bias=PositionBias(None, terms=terms)))
+
+
 FORMULAS: dict[str, Expression] = {
     "tokens": TOKEN,
     **{name: way.formula(CAUSAL) for name, way in WAYS.items()},
     **{f"{step}, {of}": ATTENTION[step].formula(walk_toy(CONFIGS[of])) for step in ATTENTION for of in CONFIGS},
     "rotated": WALK["rotated"].formula(walk_toy(CONFIGS["rotary"])),
+    "both terms": WALK["biased"].formula(with_terms("position_key", "position_query")),
+    "one term": WALK["biased"].formula(with_terms("position_query")),
     **COMPARED,
     **{measure.name: measure.formula for measure in MEASURES},
 }
@@ -66,6 +82,7 @@ def read_latex(text: str) -> Counter[str]:
     signs = {
         r"\top": "⊤", r"\le": "≤", r"\in": "∈", r"\rightarrow": "→", r"\sum": "∑", r"\sqrt": "√",
         r"\lvert": "|", r"\rvert": "|", r"\log": "log", r"\alpha": "α", r"\theta": "θ",
+        r"\delta": "δ",
     }  # fmt: skip
     text = re.sub(r"\\color\{#\w+\}|\\[,;!]", "", text).replace("-", "−")
     return letters(re.sub(r"\\[A-Za-z]+", lambda command: signs.get(command[0], ""), text))

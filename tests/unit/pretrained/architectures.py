@@ -30,6 +30,7 @@ from transformers.models.auto import modeling_auto
 from attnviz.pretrained import ModelError, Trace, open_model
 from attnviz.pretrained.attention_interface import with_and_without_sink
 from attnviz.pretrained.configuration import auto_class
+from attnviz.pretrained.own_code import whole_of_blocks
 from attnviz.pretrained.unfit import SizeError, check_model, check_numbers
 
 TABLE = Path(__file__).parents[3] / "docs" / "models.md"
@@ -252,7 +253,8 @@ def _compared(model: Any, trace: Trace) -> Outcome:
     names = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
     for kind in trace.kinds:
         given = getattr(done, names[kind] if trace.decoder_tokens is not None else "attentions", None)
-        theirs = [one for one in given or () if isinstance(one, Tensor)]
+        n = len(trace.tokens)  # of an encoder, whose attention LongT5 computes in blocks
+        theirs = [_whole(one, n) for one in given or () if isinstance(one, Tensor)]
         if len(theirs) > len(trace.layers[kind]):  # layers of linear attention return something else than weights
             theirs = [one for one in theirs if one.ndim == 4 and bool((one.sum(-1) - 1).abs().max() < 1e-3)]
         if len(theirs) != len(trace.layers[kind]):
@@ -267,6 +269,11 @@ def _compared(model: Any, trace: Trace) -> Outcome:
             if not difference <= MOST:
                 return Outcome("different", f"{kind} layer {layer}: {difference:.1e}")
     return Outcome("equal")
+
+
+def _whole(weights: Tensor, n: int) -> Tensor:
+    """Return weights of blocks, (B, blocks, H, L, 3L), as (B, H, n, n); others as they are."""
+    return weights if weights.ndim != 5 else whole_of_blocks(weights, n).clamp(min=0)
 
 
 def outcomes() -> dict[str, Outcome]:

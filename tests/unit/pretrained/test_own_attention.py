@@ -88,6 +88,33 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: tf.DiffLlamaModel(tf.DiffLlamaConfig(**TINY)),
         "computes 4 attentions in 2 layers",
     ),
+    "keys of prompts": (
+        lambda: tf.MvpModel(
+            tf.MvpConfig(
+                vocab_size=64,
+                d_model=32,
+                encoder_layers=1,
+                decoder_layers=1,
+                encoder_attention_heads=4,
+                decoder_attention_heads=4,
+                encoder_ffn_dim=8,
+                decoder_ffn_dim=8,
+                max_position_embeddings=32,
+                use_prompt=True,
+                prompt_length=3,
+                prompt_mid_dim=8,
+                pad_token_id=0,
+                decoder_start_token_id=2,
+            )
+        ),
+        "has keys and values that stand for no token before those of the text",
+    ),
+    "talking heads": (
+        lambda: tf.DebertaModel(
+            tf.DebertaConfig(**TINY, relative_attention=True, pos_att_type="c2p", talking_head=True)
+        ),
+        "mixes the scores of its heads with each other before their softmax, and their weights after it",
+    ),
 }
 
 

@@ -27,7 +27,7 @@ from attnviz.steps import WALK, names_at, steps_of
 from attnviz.trace.buckets import Buckets
 from attnviz.trace.matrices import find_matrix, matrix
 from attnviz.trace.model import Place
-from attnviz.trace.position_bias import BiasKind
+from attnviz.trace.position_bias import BiasKind, PositionBias
 from attnviz.trace.recorder import Replacement, replaced
 from attnviz.trace.trace import Trace
 from tests.unit.pretrained.architectures import tokenizer
@@ -45,6 +45,26 @@ T5: dict[str, Any] = {
 
 def falcon(**settings: Any) -> Any:
     return tf.FalconModel(tf.FalconConfig(**SIZES, alibi=True, **settings))
+
+
+DEBERTA: dict[str, Any] = {
+    **SIZES, "intermediate_size": 48, "relative_attention": True, "position_biased_input": False
+}  # fmt: skip
+
+
+def deberta(**settings: Any) -> Any:
+    return tf.DebertaModel(tf.DebertaConfig(**DEBERTA | settings))
+
+
+def deberta_v2(**settings: Any) -> Any:
+    return tf.DebertaV2Model(tf.DebertaV2Config(**DEBERTA | settings))
+
+
+XLM: dict[str, Any] = {
+    "vocab_size": 64, "emb_dim": 48, "n_layers": 2, "n_heads": H, "max_position_embeddings": 64, "pad_index": 0,
+    "eos_index": 1, "unk_index": 3, "mask_index": 5, "pad_token_id": 0, "use_lang_emb": False,
+}  # fmt: skip
+BOTH_TERMS = ["c2p", "p2c"]
 
 
 @dataclass(frozen=True)
@@ -68,6 +88,7 @@ FAMILIES = {
     "t5": Family(lambda: tf.T5Model(tf.T5Config(**T5)), "buckets"),
     "mt5": Family(lambda: tf.MT5Model(tf.MT5Config(**T5)), "buckets"),
     "umt5": Family(lambda: tf.UMT5Model(tf.UMT5Config(**T5)), "buckets"),
+    "longt5": Family(lambda: tf.LongT5Model(tf.LongT5Config(**T5, local_radius=3)), "buckets"),
     "bloom": Family(
         lambda: tf.BloomModel(tf.BloomConfig(vocab_size=64, hidden_size=48, n_layer=2, n_head=H)), "slopes"
     ),
@@ -91,12 +112,56 @@ FAMILIES = {
     "mpnet": Family(
         lambda: tf.MPNetModel(tf.MPNetConfig(**SIZES, intermediate_size=48)), "buckets"
     ),
+    "deberta": Family(lambda: deberta(pos_att_type=BOTH_TERMS), "terms"),
+    "deberta, few positions": Family(
+        lambda: deberta(pos_att_type=["p2c"], max_relative_positions=4, position_biased_input=True), "terms"
+    ),
+    "deberta, a third kind that adds nothing": Family(lambda: deberta(pos_att_type=[*BOTH_TERMS, "p2p"]), "terms"),
+    "deberta_v2": Family(lambda: deberta_v2(pos_att_type=BOTH_TERMS), "terms"),
+    "deberta_v2, shared maps and buckets": Family(
+        lambda: deberta_v2(
+            pos_att_type=BOTH_TERMS, share_att_key=True, position_buckets=4, max_relative_positions=9,
+            norm_rel_ebd="layer_norm",
+        ), "terms",
+    ),
+    "deberta_v2, few positions and a convolution": Family(
+        lambda: deberta_v2(pos_att_type=["c2p"], max_relative_positions=4, conv_kernel_size=3), "terms"
+    ),
+    "deberta_v2, no term": Family(lambda: deberta_v2(pos_att_type=[]), None),
     "gpt_neo": Family(
         lambda: tf.GPTNeoModel(tf.GPTNeoConfig(
             vocab_size=64, hidden_size=48, num_layers=2, num_heads=H, attention_types=[[["global", "local"], 1]],
             window_size=4, max_position_embeddings=64,
         )), None,
     ),
+    "megatron_bert": Family(
+        lambda: tf.MegatronBertModel(tf.MegatronBertConfig(**SIZES, intermediate_size=48)), None
+    ),
+    "rembert": Family(lambda: tf.RemBertModel(tf.RemBertConfig(**SIZES, intermediate_size=48)), None),
+    "tapas": Family(lambda: tf.TapasModel(tf.TapasConfig(**SIZES, intermediate_size=48)), None),
+    "xglm": Family(
+        lambda: tf.XGLMModel(tf.XGLMConfig(
+            vocab_size=64, d_model=48, ffn_dim=48, num_layers=2, attention_heads=H, max_position_embeddings=64,
+        )), None,
+    ),
+    "mvp": Family(
+        lambda: tf.MvpModel(tf.MvpConfig(
+            vocab_size=64, d_model=48, encoder_layers=2, decoder_layers=2, encoder_attention_heads=H,
+            decoder_attention_heads=H, encoder_ffn_dim=48, decoder_ffn_dim=48, max_position_embeddings=64,
+            pad_token_id=0, bos_token_id=2, eos_token_id=3, decoder_start_token_id=2,
+        )), None,
+    ),
+    "gpt_neox_japanese": Family(
+        lambda: tf.GPTNeoXJapaneseModel(tf.GPTNeoXJapaneseConfig(**SIZES, max_position_embeddings=64)), None,
+        rotates=True,
+    ),
+    "openai-gpt": Family(
+        lambda: tf.OpenAIGPTModel(tf.OpenAIGPTConfig(vocab_size=64, n_positions=64, n_embd=48, n_layer=2, n_head=H)),
+        None,
+    ),
+    "xlm": Family(lambda: tf.XLMModel(tf.XLMConfig(**XLM)), None),
+    "xlm, causal": Family(lambda: tf.XLMModel(tf.XLMConfig(**XLM, causal=True)), None),
+    "flaubert": Family(lambda: tf.FlaubertModel(tf.FlaubertConfig(**XLM)), None),
     "gptj": Family(
         lambda: tf.GPTJModel(tf.GPTJConfig(vocab_size=64, n_embd=48, n_layer=2, n_head=H, rotary_dim=4)), None,
         rotates=True,
@@ -123,6 +188,19 @@ class Opened:
     """By kind and layer, (H, Tq, Tk), of transformers' eager attention"""
 
 
+def whole_weights(weights: Tensor, n: int) -> Tensor:
+    """Return weights, (B, H, Tq, Tk), of LongT5's blocks too, cell by cell."""
+    if weights.ndim == 4:
+        return weights
+    whole = torch.zeros(len(weights), weights.shape[2], n, n)
+    length = weights.shape[3]
+    for q in range(n):
+        for k in range(n):
+            if abs(q - k) < length:
+                whole[:, :, q, k] = weights[:, q // length, :, q % length, k - (q // length - 1) * length]
+    return whole
+
+
 @pytest.fixture(params=FAMILIES, scope="module")
 def opened(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Opened:
     own, folder = FAMILIES[request.param], tmp_path_factory.mktemp("model")
@@ -146,7 +224,10 @@ def opened(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         done = peer(**inputs, output_attentions=True, use_cache=False)
     fields = {"encoder": "encoder_attentions", "decoder": "decoder_attentions", "cross": "cross_attentions"}
     weights = {
-        kind: tuple(layer[0] for layer in getattr(done, fields[kind] if is_pair else "attentions"))
+        kind: tuple(
+            whole_weights(layer, len(trace.tokens))[0]
+            for layer in getattr(done, fields[kind] if is_pair else "attentions")
+        )
         for kind in trace.kinds
     }
     return Opened(request.param, own, model, trace, peer, hidden, weights)
@@ -179,6 +260,7 @@ def test_biases_matter_and_are_known_for_what_they_are(opened: Opened) -> None:
                 assert bias.buckets == Buckets(8, 10, kind == "encoder")
 
 
+OPERANDS_OF_TERMS = ("query", "key", "relative_positions", "position_key", "position_query")
 SLOPES = 1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 2, 1 / 8
 """Press et al. 2022: those of 4 heads, then every second one of 8"""
 
@@ -214,7 +296,7 @@ def test_its_steps_are_said_before_it_is_run(opened: Opened) -> None:
         assert names <= set(names_at(opened.model.description, Place(kind, 1)))
         if is_biased(opened, kind):
             step = WALK["biased"]
-            assert {"slopes": "ALiBi", "buckets": "T5"}[str(opened.own.bias)] in step.notice(walk)
+            assert {"slopes": "ALiBi", "buckets": "T5", "terms": "DeBERTa"}[str(opened.own.bias)] in step.notice(walk)
             space = {name: find_matrix(walk, name) for name in ("scaled", "position_bias")}
             lines: dict[str, Any] = {"torch": torch, **space}
             bias = walk.layer.position_bias
@@ -227,6 +309,11 @@ def test_its_steps_are_said_before_it_is_run(opened: Opened) -> None:
                     lines["position_bias"].expand_as(matrix(walk, "scaled")), matrix(walk, "position_bias")
                 )
                 torch.testing.assert_close(lines["biased"], matrix(walk, "biased"))
+            if opened.own.bias == "terms":
+                lines |= {name: find_matrix(walk, name) for name in OPERANDS_OF_TERMS}
+                exec(step.code(walk), lines)
+                for name in (*walk.layer.position_terms, "position_bias", "biased"):
+                    torch.testing.assert_close(lines[name], matrix(walk, name))
 
 
 def test_documents_and_numbers_have_the_bias(opened: Opened) -> None:
@@ -238,6 +325,9 @@ def test_documents_and_numbers_have_the_bias(opened: Opened) -> None:
     if is_biased(opened, kind):
         torch.testing.assert_close(torch.tensor(document.arrays["position_bias/2"]), matrix(walk, "position_bias"))
         torch.testing.assert_close(torch.tensor(numbers["biased"][0]), matrix(walk, "biased"))
+    for name in walk.layer.position_terms:
+        torch.testing.assert_close(torch.tensor(document.arrays[f"{name}/2"]), matrix(walk, name))
+        torch.testing.assert_close(torch.tensor(numbers[name][0]), matrix(walk, name))
 
 
 def test_the_script_computes_the_same(opened: Opened) -> None:
@@ -251,6 +341,10 @@ def test_the_script_computes_the_same(opened: Opened) -> None:
             exec(script(cells(walk, inputs, place="a test", needs="torch", unknown=unknown)), namespace)
         assert "matrices are those that the page showed" in printed.getvalue()
         assert ({"position_bias", "biased"} <= set(namespace["SHOWN"])) == is_biased(opened, kind)
+        assert set(walk.layer.position_terms) == set(namespace["SHOWN"]) & {
+            "content_to_position",
+            "position_to_content",
+        }
         torch.testing.assert_close(namespace["weights"], walk.layer.attentions(), rtol=1e-4, atol=1e-5)
 
 
@@ -277,6 +371,45 @@ def test_a_head_can_be_switched_off(opened: Opened) -> None:
         again = opened.model.forward(ids, segments, None)
     torch.testing.assert_close(before, again)
     assert float((before - without).abs().max()) > 0.01
+
+
+def with_terms(opened: Opened) -> PositionBias:
+    bias = opened.trace.layer(1, opened.trace.kinds[0]).position_bias
+    if bias is None or bias.terms is None:
+        pytest.skip("no terms")
+    return bias
+
+
+def test_terms_are_computed_again_for_other_queries_and_keys(opened: Opened) -> None:
+    bias, layer = with_terms(opened), opened.trace.layer(1)
+    query, key = layer.query[2, :5], layer.key[2, :4]
+    same = bias.of_operands(2, query, key)
+    torch.testing.assert_close(same, bias.of_heads(2)[:5, :4])
+    torch.testing.assert_close(bias.of_operands(2, 3 * query, 3 * key), 3 * same)
+    torch.testing.assert_close(bias.of_queries([4, 1]).cells, bias.cells[:, [4, 1]])
+    longer = bias.of_operands(2, layer.query[2].repeat(2, 1), layer.key[2].repeat(2, 1))
+    assert len(longer) < 2 * len(layer.query[2]), "the positions of the text alone are known"
+
+
+def test_a_trace_keeps_the_vectors_of_terms_and_no_cells_of_each_head(opened: Opened) -> None:
+    bias, layer = with_terms(opened), opened.trace.layer(1)
+    assert all(len(tensor) <= 2 * layer.query.shape[1] - 1 or len(tensor) == layer.heads for tensor in bias.tensors())
+    assert tuple(layer.query.shape[:2]) + tuple(layer.key.shape[1:2]) not in {tuple(t.shape) for t in layer.tensors()}
+    places = {tensor.data_ptr() for tensor in bias.tensors()}
+    first = opened.trace.layer(0).position_bias
+    assert first is not None
+    shared = [tensor.data_ptr() for tensor in first.tensors() if tensor.data_ptr() in places]
+    assert len(shared) == 1, "layers share the relative positions"
+
+
+def test_texts_of_a_batch_have_the_terms_that_they_have_alone(opened: Opened) -> None:
+    with_terms(opened)
+    texts = [opened.model.tokenize(text) for text in (TEXT, PAIR)]
+    for number, weights in enumerate(opened.model.batch_weights(texts, "encoder")):
+        for text, padded in zip(texts, weights, strict=True):
+            n = len(text)
+            alone = opened.model.trace(text.text).layer(number).attentions()
+            torch.testing.assert_close(padded[:, :n, :n], alone, rtol=1e-5, atol=1e-6)
 
 
 def test_longer_texts_than_mpt_has_biases_for_are_cut(tmp_path: Path) -> None:

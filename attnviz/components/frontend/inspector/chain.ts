@@ -8,8 +8,10 @@ import { Folded, termLines, vectorTable } from "./lists.ts";
 import { averagedOf, linesOf, marksOf } from "./ways.ts";
 import type { Attention, Softmax } from "../core/attention.ts";
 import type { Child } from "../core/template.ts";
+import type { HeadMatrices } from "../walk/matrices.ts";
 import type { Inspected } from "./inspector.ts";
 
+type InspectedCell = Pick<Inspected, "attention" | "step" | "steps"> & Partial<Pick<Inspected, "matrices">>;
 export type CellSteps = ReturnType<Attention["cell"]>;
 
 const INLINE = { products: 3, numbers: 2 }; // as many as fit a line or two of a narrow column
@@ -19,7 +21,7 @@ export class Chain {
   vectors: Folded = new Folded("head_outputs");
 
   /** The lines of a cell. That of the page's step is marked, and those that are still to come are dimmed. */
-  lines({ attention, step, steps }: Pick<Inspected, "attention" | "step" | "steps">, q: number, k: number): Child[] {
+  lines({ attention, step, steps, matrices }: InspectedCell, q: number, k: number): Child[] {
     const { header } = attention;
     const cell = attention.cell(q, k);
     const { current, later } = marksOf(header, step, steps);
@@ -27,7 +29,7 @@ export class Chain {
       scores: () => this.scores(attention, q, k, cell),
       scaled: () => ({ formula: scaled(header, cell) }),
       capped: () => ({ formula: capped(header, cell) }),
-      biased: () => ({ formula: biased(cell) }),
+      biased: () => ({ formula: biased(cell, termsAt(matrices, q * attention.keys + k)) }),
       masked: () => ({ formula: masked(header, q, k, cell) }),
       weights: () => ({ formula: header.way === "matrix" ? shares(q, k, cell) : weights(cell) }),
       head_outputs: () => this.outputs(attention, q, k, cell),
@@ -111,9 +113,14 @@ function capped({ cap = 1 }: AttentionHeader, { scaled: x, capped: y }: CellStep
   return [how("c × tanh(scaled / c) = ", product, " "), equals(y)];
 }
 
-function biased({ capped: x, biased: y }: CellSteps) {
-  return [how(number(x), " + ", operand(y - x, 4), " "), equals(y)];
+function biased({ capped: x, biased: y }: CellSteps, terms: number[]) {
+  const added = terms.length ? terms : [y - x];
+  return [how(number(x), ...added.flatMap((term) => [" + ", operand(term, 4)]), " "), equals(y)];
 }
+
+/** The terms of a position bias in a cell, if it has some, and they are here. */
+const termsAt = (matrices: HeadMatrices | undefined, cell: number) =>
+  ["content_to_position", "position_to_content"].flatMap((name) => matrices?.get(name)?.data[cell] ?? []);
 
 function masked(header: AttentionHeader, q: number, k: number, { score, biased: x, bias, masked: y }: CellSteps) {
   const { mask_value: value, mask_fills: fills, scale, cap } = header;

@@ -6,6 +6,7 @@ import { result } from "../core/template.ts";
 import type { Matrix } from "../core/attention.ts";
 import type { Child } from "../core/template.ts";
 
+const BY_DISTANCE = ["position_bias", "content_to_position", "position_to_content"];
 const AVERAGES = ["by_matrix", "by_softmax", "by_data"];
 
 /**
@@ -29,7 +30,7 @@ export function meaningOf({
   if (panel.name === "row_sum") return [`sum of row ${token}: its weights together`];
   if (panel.name === "sinks") return [`the sink’s score in row ${token}, beside those of the keys`];
   if (panel.name === "sink") return [`the share that the sink takes of row ${token}; it gives nothing`];
-  if (panel.name === "position_bias") return [distanceOf(i, j)];
+  if (BY_DISTANCE.includes(panel.name)) return [distanceOf(i, j)];
   if (panel.name === "token_embeddings") return [`token ${token}, dimension ${j}`];
   if (panel.name === "positions") return [`position ${i}, dimension ${j}`];
   if (panel.name === "embeddings") return sumOf(panels, i, j);

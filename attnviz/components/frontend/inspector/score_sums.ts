@@ -6,7 +6,8 @@ import { failureText, Files } from "../core/files.ts";
 import { number, subscript } from "../core/format.ts";
 import { span, template } from "../core/template.ts";
 import { forPointer } from "../core/touch.ts";
-import { Folded, scroller } from "./lists.ts";
+import { equals, how, inlineProducts, line } from "./chain.ts";
+import { Folded, scroller, termLines } from "./lists.ts";
 import { LARGEST, pairTable, sortedTerms, sumTable } from "./sums.ts";
 import { rivals } from "./why.ts";
 import type { Attention } from "../core/attention.ts";
@@ -27,7 +28,7 @@ export class ScoreSums {
   theme: Theme = "light";
   /** all terms of a sum, where only the largest are listed */
   all: Record<string, Folded> = Object.fromEntries(
-    ["dimensions", "query", "key"].map((name) => [name, new Folded(name)]),
+    ["dimensions", "query", "key", "term"].map((name) => [name, new Folded(name)]),
   );
 
   /** @param onCome parts have come, or have not */
@@ -78,6 +79,38 @@ export class ScoreSums {
     }));
     const names = [span("query", `q${subscript(q)}`), " · ", span("key", `k${subscript(k)}`)];
     return this.sum("dimensions", ["By dimension: ", ...names], terms, largestSaid(terms, "products"));
+  }
+
+  /** The products of a cell of a term of a position bias: content times the vector of the relative position. */
+  ofTerm({ matrices, attention }: Inspected, { of: [content], weight, rows }: OperationOf, { i, j }: Cell): Child[] {
+    const { size, keys, operands } = attention;
+    if (!weight || !rows || !operands) return [];
+    const isQuery = content === "query";
+    const [own, at, relative] = [operands[isQuery ? "query" : "key"], isQuery ? i : j, rows[i * keys + j]];
+    const row = relative - rows[keys - 1]; // the first row of the table is of the first query and the last key
+    const [left, right] = [(d: number) => own[at * size + d], (d: number) => weight[row * size + d]];
+    const sum = sumOf(Array.from({ length: size }, (_, d) => left(d) * right(d)));
+    const colours = isQuery ? ["query", "key"] : ["key", "query"];
+    const [letter, other] = isQuery ? ["q", "key"] : ["k", "query"];
+    const summary = `all ${size} products`;
+    const terms = { count: size, left, right, label: String, sum, summary, colours };
+    const names = [
+      span(colours[0], `${letter}${subscript(at)}`),
+      " · ",
+      span(colours[1], `${other} of relative position ${number(relative, 0)}`),
+    ];
+    const { scale } = matrices.document.header;
+    const formula = [
+      how(...names, " = ", ...inlineProducts(size, left, right, colours), " = ", number(sum), ` × ${number(scale)} `),
+      equals(sum * scale),
+    ];
+    return [
+      line(
+        "term",
+        { class: "line current" },
+        { title: null, formula, below: this.all.term.show(summary, () => termLines(terms)) },
+      ),
+    ];
   }
 
   parts(inspected: Inspected, q: number, k: number): Child[] {

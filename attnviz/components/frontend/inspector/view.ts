@@ -169,7 +169,10 @@ export class View {
     const name = span(`name ${colourOf(panel.name)}`, cellName(panel, at.i, at.j));
     const meaning = meaningOf({ at, panel, panels, labels, loop: this.inspected?.loop });
     const labelOf = (kind: string, i: number) => (labels[kind] ? `${i} ${labels[kind][i] ?? ""}` : String(i));
-    const lines = this.product.lines({ at, panel, panels, products, labels: labelOf });
+    const made = products[panel.name];
+    const isTerm = made && "kind" in made && made.kind === "term" && this.inspected;
+    const ofTerm = isTerm ? this.on.why.ofTerm(isTerm, made, at) : [];
+    const lines = ofTerm.length ? ofTerm : this.product.lines({ at, panel, panels, products, labels: labelOf });
     this.show({
       part: "product",
       badge,

@@ -48,6 +48,12 @@ export class Why {
     return this.root;
   }
 
+  /** How a cell of a term of a position bias is computed; nothing until that is here. */
+  ofTerm(inspected: Inspected, made: OperationOf, at: Cell) {
+    void this.sums.want();
+    return this.sums.value?.ofTerm(inspected, made, at) ?? [];
+  }
+
   destroy() {
     this.sums.value?.destroy();
   }

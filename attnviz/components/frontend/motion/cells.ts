@@ -33,10 +33,10 @@ export type ByCell = {
 export function cellsBeats({ step, picture, scale, hidden, cap, example }: Played): Beat[] {
   const result = panelOf(step, picture);
   const source = SOURCES[step].map((name) => panelOf(name, picture)).find((panel) => panel !== null);
-  const bias = panelOf("position_bias", picture);
   if (!result || !source) return [];
-  if (bias) {
-    return byCell({ sources: [source, bias], result, say: adding(source, bias, result) }, picture.labels, example);
+  if (step === "biased") {
+    const sources = [source, ...picture.panels.filter((panel) => panel !== source && panel !== result)];
+    return byCell({ sources, result, say: adding(sources, result) }, picture.labels, example);
   }
   const sayings: Record<string, () => ByCell["say"]> = {
     scaled: () => scaling(source, result, scale),
@@ -74,12 +74,12 @@ function capping(source: Panel, result: Panel, cap: number): ByCell["say"] {
   return (i, j) => [[`${c} × tanh(${shown(at(source, i, j))} / ${c}) = `], [shown(at(result, i, j)), "attention"]];
 }
 
-function adding(source: Panel, bias: Panel, result: Panel): ByCell["say"] {
+function adding(sources: Panel[], result: Panel): ByCell["say"] {
   return (i, j) => {
-    const terms = [source, bias, result].map((panel) => at(panel, i, j));
-    const digits = Math.max(...terms.map((x) => decimalsOf([x]))); // the same of all, so that they add up
-    const [one, other, sum] = terms;
-    return [[`${factor(one, digits)} + ${factor(other, digits)} = `], [shown(sum, digits), "attention"]];
+    const terms = sources.map((panel) => at(panel, i, j));
+    const sum = at(result, i, j);
+    const digits = Math.max(...[...terms, sum].map((x) => decimalsOf([x]))); // the same of all, so that they add up
+    return [[`${terms.map((x) => factor(x, digits)).join(" + ")} = `], [shown(sum, digits), "attention"]];
   };
 }
 

@@ -29,6 +29,7 @@ function beatsOf(result: Panel, made: ProductOf | OperationOf, played: Played): 
   const { picture, example } = played;
   if ("left" in made) return productBeats({ ...played, picture: { ...picture, products: { [result.name]: made } } });
   if (made.kind === "softmax") return softmaxBeats(played);
+  if (made.kind === "term") return []; // it is shown beside others
   const sources = made.of.flatMap((name) => panelOf(name, picture) ?? []);
   if (sources.length < made.of.length) return [];
   const say = SAID[made.kind](sources, result, made);
@@ -37,7 +38,7 @@ function beatsOf(result: Panel, made: ProductOf | OperationOf, played: Played): 
 }
 
 /** what is said of a cell, by the kind of operation */
-const SAID: Record<Exclude<OperationOf["kind"], "softmax">, Say> = {
+const SAID: Record<Exclude<OperationOf["kind"], "softmax" | "term">, Say> = {
   sum: (...of) => added(...of),
   norm: (...of) => normed(...of),
   rms_norm: (...of) => divided(...of),

@@ -38,10 +38,10 @@ interface ProductOf {
  * its kind does not use is null.
  */
 interface OperationOf<Vector = number[]> {
-  kind: "sum" | "norm" | "rms_norm" | "activation" | "softmax" | "rotation";
+  kind: "sum" | "norm" | "rms_norm" | "activation" | "softmax" | "rotation" | "term";
   /** the names of the matrices that it is made of: one, or the summands */
   of: string[];
-  /** of a norm */
+  /** of a norm; of a term of a position bias: its table, a row for each relative position */
   weight: Vector | null;
   bias: Vector | null;
   /** what a norm adds to the variance */
@@ -55,6 +55,8 @@ interface OperationOf<Vector = number[]> {
   cos: Vector | null;
   sin: Vector | null;
   pairing: "halves" | "neighbours" | null;
+  /** of a term: the relative position of each cell. A file without terms may lack it */
+  rows?: Vector | null;
 }
 /** By the name of the result. */
 type Products = Record<string, ProductOf | OperationOf>;

@@ -8,6 +8,7 @@ import { inspected } from "../inspector/ways.ts";
 import { factorsOf, firstGuess } from "./choices.ts";
 import { Drawing } from "./drawing.ts";
 import { scoreName } from "./loading.ts";
+import { pinnedFact } from "./pinned_fact.ts";
 import type { Inspected } from "../inspector/inspector.ts";
 import type { Walk } from "./walk.ts";
 
@@ -75,6 +76,12 @@ export class MatrixView {
     element.toggleAttribute("data-focus", focus !== "" && this.drawing.draws(values.drawing) === "stage");
     this.drawing.take({ ...picture, ...about, predict, focus, guess: firstGuess(header), result: step.name }, looks);
     if (!this.drawing.isChart) tokens.moveTo(this.drawing.stage.board);
+  }
+
+  /** What the step's numbers say of the row or the cell that is pinned; null where it is not theirs to say. */
+  pinnedFact() {
+    const { matrices, step, values } = this.walk.store;
+    return matrices && step && pinnedFact(matrices, step, values);
   }
 
   /** Writes the arithmetic of what is pinned. */

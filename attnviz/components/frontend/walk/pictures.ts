@@ -73,12 +73,13 @@ export const ofHead = <T extends SaidText>(text: T | T[], own: number): T => (Ar
 
 /** The names of all matrices that a picture needs. */
 function shownIn({ panels, products: made, operations }: PictureSpec) {
-  const tables = Object.values(operations).flatMap(({ weight, bias, root, cos, sin }) => [
+  const tables = Object.values(operations).flatMap(({ weight, bias, root, cos, sin, rows }) => [
     weight,
     bias,
     root,
     cos,
     sin,
+    rows ?? null,
   ]);
   const vectors = [...Object.values(made).map(({ bias }) => bias), ...tables].filter((name) => name !== null);
   return [...panels.flatMap(({ name, limit }) => [name, ...(Array.isArray(limit) ? limit : [])]), ...vectors];
@@ -132,7 +133,7 @@ function products({ products: made, operations }: PictureSpec, matrices: HeadMat
     result,
     {
       ...{ ...one, weight: vector(one.weight), bias: vector(one.bias) },
-      ...{ root: vector(one.root), cos: vector(one.cos), sin: vector(one.sin) },
+      ...{ root: vector(one.root), cos: vector(one.cos), sin: vector(one.sin), rows: vector(one.rows ?? null) },
     },
   ]);
   return Object.fromEntries([...multiplied, ...others]);

@@ -124,7 +124,7 @@ function cappedSaid({ matrices, q, k }: Pinned): Parts {
   return ["In ", row(matrices, q), ...what, ...change, ` (c = ${fixed(cap, 1)}).`];
 }
 
-function biasedSaid({ matrices, q, k }: Pinned): Parts {
+function biasedSaid({ matrices, step, q, k }: Pinned): Parts {
   const [biases, biased] = [rowOf(matrices, "position_bias", q), rowOf(matrices, "biased", q)];
   if (!biases || !biased) return [];
   const at = k ?? largest(biases);
@@ -133,15 +133,19 @@ function biasedSaid({ matrices, q, k }: Pinned): Parts {
   const where = distance ? [", ", places, ","] : [", itself,"];
   const written = (matrix: string, numbers: number[]) => ({ words: fixed(numbers[at]), row: q, column: at, matrix });
   const most = k === null ? ["most, "] : [];
+  const added = step.picture?.panels.slice(1, -1) ?? []; // the bias, or its terms
+  const terms = added.flatMap(({ name }, n) => [n ? " + " : "", written(name, rowOf(matrices, name, q) ?? [])]);
   return [
-    ...["In ", row(matrices, q), ", ", column(matrices, at), ...where, " gets ", ...most],
-    ...[written("position_bias", biases), `${bucketSaid(matrices, at - q)}: it has `, written("biased", biased), "."],
+    ...["In ", row(matrices, q), ", ", column(matrices, at), ...where, " gets ", ...most, ...terms],
+    ...[`${bucketSaid(matrices, q, at)}: it has `, written("biased", biased), "."],
   ];
 }
 
-/** The bucket of a distance, where the layer has some. @param offset key minus query */
-function bucketSaid({ document: { header } }: HeadMatrices, offset: number) {
-  const { buckets, key } = header;
+/** The bucket of the distance of a cell, or its relative position, where the layer has some. */
+function bucketSaid(matrices: HeadMatrices, q: number, k: number) {
+  const { buckets, key } = matrices.document.header;
+  const [offset, relative] = [k - q, rowOf(matrices, "relative_positions", q)];
+  if (relative) return `, of relative position ${number(relative[k], 0)}`;
   if (!buckets) return "";
   const { first, last } = rangeOf(offset, buckets, key.labels.length - 1);
   const distances = first === last ? `distance ${first}` : `distances ${first} to ${last}`;

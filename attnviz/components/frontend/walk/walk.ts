@@ -15,7 +15,6 @@ import { missingGuesses } from "./guesses.ts";
 import { actOf } from "./keys.ts";
 import { arrayName, documentName, Loading, NOTHING_LACKING, SCRIPT } from "./loading.ts";
 import { ofHead, pictureOf } from "./pictures.ts";
-import { pinnedFact } from "./pinned_fact.ts";
 import { Playing } from "./playing.ts";
 import { Stepper } from "./stepper.ts";
 import { SENTENCE, Store } from "./store.ts";
@@ -284,7 +283,7 @@ export class Walk {
     const own = matrices.document.header.heads.indexOf(values.head);
     // A fact might give away what is covered.
     const isSilent = values.predict && (step.can_be_covered || this.isFirst);
-    const fact = pinnedFact(matrices, step, values) ?? ofHead(step.fact, own);
+    const fact = this.view?.pinnedFact() ?? ofHead(step.fact, own);
     const advice = values.stretch === "1" ? "" : ofHead(step.advice, own);
     this.notice.show(ofHead(step.notice, own), isSilent ? [] : [fact, advice]);
     this.sayEnd();
