@@ -70,7 +70,7 @@ def test_a_first_visit_of_step_by_step_is_like_it_and_the_code_of_export_comes_w
     page.locator(".st-key-export button").first.click()
     expect(page.get_by_role("region", name="Export this view")).to_be_visible()
     settled(page)
-    assert {"captions.js", "export_view.css", "export_view.js"} <= {*scripts(fetched)}
+    assert {"export_view.css", "export_view.js"} <= {*scripts(fetched)}
 
 
 def not_found(page: Page) -> list[str]:

@@ -154,6 +154,7 @@ def test_each_step_of_a_block_speaks_of_the_pinned_row(page: Page, decoder: Show
     }
     for step, columns in expected.items():
         page.evaluate("(step) => walk.show({ step })", step)
+        page.wait_for_function("walk.view")  # its script comes with the first picture
         for q in (0, 2, rows - 1):
             sentence = pin(page, q)
             assert f"row {q}, “{BLOCK_TEXT.split()[q]}”" in sentence
