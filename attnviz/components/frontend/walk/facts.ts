@@ -6,12 +6,16 @@ import { ofHead } from "./pictures.ts";
 import type { StepText } from "../core/document.ts";
 import type { HeadMatrices } from "./matrices.ts";
 
+/** What says sentences about cells and rows. */
+export type Captions = typeof import("./captions.ts");
+export const fetchCaptions = (): Promise<Captions> => import("./captions.ts");
+
 export class Facts {
-  pinned: Later<Pick<typeof import("./captions.ts"), "pinnedFact">>;
+  pinned: Later<Captions>;
 
   /** @param onCome the sentence may be another */
   constructor(onCome: () => void) {
-    this.pinned = new Later(() => import("./captions.ts"), onCome);
+    this.pinned = new Later(fetchCaptions, onCome);
   }
 
   /** @param own the place of the head */

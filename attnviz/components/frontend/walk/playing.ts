@@ -6,8 +6,10 @@ import { element, perFrame } from "../core/dom.ts";
 import { isShortcut } from "../core/keys.ts";
 import { Refused } from "../core/files.ts";
 import { Player } from "../motion/player.ts";
+import { fetchCaptions } from "./facts.ts";
 import { pairOf } from "./row_words.ts";
 import { arcsAt, momentAt, partAt, scheduleOf } from "./schedule.ts";
+import type { Captions } from "./facts.ts";
 import type { HeadMatrices } from "./matrices.ts";
 import type { FullPair } from "./row_words.ts";
 import type { Schedule } from "./schedule.ts";
@@ -61,7 +63,7 @@ export class Playing {
   planned: { steps: unknown; schedule: Schedule } | null = null;
   said: { matrices: HeadMatrices; step: string; pair: FullPair; says: Said[] } | null = null;
   /** what says the sentences, which is fetched when the walk begins; null where it has not come */
-  captions: typeof import("./captions.ts") | null = null;
+  captions: Captions | null = null;
   /** whether that failed */
   isUnsaid = false;
   /** what had the focus before */
@@ -154,7 +156,7 @@ export class Playing {
   /** Without them the walk plays all the same, and says so. */
   async fetchCaptions() {
     try {
-      this.captions = await import("./captions.ts");
+      this.captions = await fetchCaptions();
     } catch {
       this.isUnsaid = true; // the next start tries again
     }
