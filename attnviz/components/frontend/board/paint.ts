@@ -11,7 +11,7 @@ import { paintNumbers } from "./numbers.ts";
 import { signsOf } from "./panel.ts";
 
 const GRID = 9; // px: cells from this size on are set apart
-const UNDER_BUTTONS = 112; // px from the top of the picture: a colour bar begins below the buttons of the board
+const UNDER_BUTTONS = 92; // px from the top of the picture: a colour bar begins below the zoom buttons
 const AWAY = 4; // px between a formula and what stands right of it
 const BLANK = { light: "#F3F3F7", dark: "#1A1A22" };
 
@@ -256,7 +256,7 @@ function paintHeads(
 function paintBar({ context, theme, font, type }: BoardPen, { panel, x, y, width, height }: Place) {
   const left = x + width + 10;
   const foot = y + height;
-  const tall = Math.min(height, 180 * type.unit, Math.max(32 * type.unit, foot - UNDER_BUTTONS));
+  const tall = Math.min(height, 180 * type.unit, Math.max(56 * type.unit, foot - UNDER_BUTTONS));
   const top = foot - tall;
   const steps = 64;
   for (let s = 0; s < steps; s += 1) {
