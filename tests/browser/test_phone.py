@@ -158,6 +158,12 @@ def test_no_formula_is_cut_on_a_phone(app_url: str, touch: Window, step: str) ->
     assert foot <= 88, "the numbers of the colour bar begin there"
 
 
+def test_the_tabs_of_the_first_page_stand_in_one_line(app_url: str, touch: Window) -> None:
+    page = touch(*PHONE)
+    settled_at(page, f"{app_url}/lessons")
+    assert page.get_by_role("tablist").evaluate("(list) => list.scrollWidth - list.clientWidth") == 0
+
+
 def test_the_drawer_closes_by_its_button_after_a_choice_and_by_a_tap_beside_it(app_url: str, touch: Window) -> None:
     page = touch(*PHONE)
     page.goto(f"{app_url}/?step=weights")  # of the toy: the address alone opens BERT
