@@ -17,8 +17,7 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.attention import attend
-from attnviz.bert.encoding import AT_ONCE
-from attnviz.measures.ablation import NoAnswerError, probabilities
+from attnviz.measures.ablation import NoAnswerError, each_without, probabilities
 from attnviz.measures.summary import distance, entropy
 from attnviz.measures.survey import weights_by_chunk
 from attnviz.pretrained.built_in import BuiltInModel
@@ -199,48 +198,30 @@ def head_means(model: BuiltInModel, texts: Sequence[str]) -> Tensor:
     return (sums[0] / count).float()
 
 
-def effects(model: BuiltInModel, trace: Trace, means: Tensor | None = None) -> Effects:
+def effects(trace: Trace, means: Tensor | None = None) -> Effects:
     """Switch off each head alone and compare the output with that of the whole model; see `effects_in_steps`."""
-    return next(step for step in effects_in_steps(model, trace, means) if isinstance(step, Effects))
+    return next(step for step in effects_in_steps(trace, means) if isinstance(step, Effects))
 
 
-def effects_in_steps(model: BuiltInModel, trace: Trace, means: Tensor | None = None) -> Iterator[int | Effects]:
+def effects_in_steps(trace: Trace, means: Tensor | None = None) -> Iterator[int | Effects]:
     """Yield how many heads are done after each batch, and finally the effects. The caller may stop between batches.
 
-    The layers below a head do not change, so its forward pass starts at its layer, from the input that `trace` holds.
-    The heads of a layer are computed in batches, as large as `AT_ONCE` allows.
-
     Args:
-        model: the built-in model.
-        trace: its trace of the text.
+        trace: the built-in model's trace of a text.
         means: as in `hidden_without`.
-
-    Raises:
-        ValueError: the trace does not hold the input of a layer.
     """
-    layers, before = layers_of(model), trace.last_hidden_state
+    before, layers = trace.last_hidden_state, len(trace.numbers_of("encoder"))
     answer = _answer(trace, before)
     of_sentence, of_tokens, of_answer, done = [], [], [], 0
-    for number, layer in enumerate(layers):
-        count, x = layer.attention.heads, trace.layer(number).query_input
-        if x is None:
-            raise ValueError(f"the trace does not hold the input of layer {number}")
-        at_once = max(1, AT_ONCE // (count * len(trace.tokens) ** 2))
-        values = None if means is None else means[number]
-        for some in torch.eye(count, dtype=torch.bool).split(at_once):
-            after = x.expand(len(some), *x.shape)  # (B, T, C)
-            with torch.inference_mode(), replaced({layer.attention: Replacement(some, values)}):
-                for following in layers[number:]:
-                    after = following(after)
-                after = model.bert.encoder.norm(after)
-            of_sentence.append(1 - cosine(sentence_embedding(before), sentence_embedding(after)))
-            of_tokens.append(1 - cosine(before, after).mean(-1))
-            if answer is not None:
-                of_answer += [probabilities(trace, hidden)[answer.argmax()] - answer.max() for hidden in after]
-            done += len(some)
-            yield done
-    sentence, of_all_tokens = (torch.cat(parts).view(len(layers), -1).float() for parts in (of_sentence, of_tokens))
-    yield Effects(sentence, of_all_tokens, torch.stack(of_answer).view(len(layers), -1) if of_answer else None)
+    for after in each_without(trace, "encoder", means):
+        of_sentence.append(1 - cosine(sentence_embedding(before), sentence_embedding(after)))
+        of_tokens.append(1 - cosine(before, after).mean(-1))
+        if answer is not None:
+            of_answer.append(probabilities(trace, after)[:, answer.argmax()] - answer.max())
+        done += len(after)
+        yield done
+    sentence, of_all_tokens = (torch.cat(parts).view(layers, -1).float() for parts in (of_sentence, of_tokens))
+    yield Effects(sentence, of_all_tokens, torch.cat(of_answer).view(layers, -1) if of_answer else None)
 
 
 def _answer(trace: Trace, hidden: Tensor) -> Tensor | None:

@@ -38,7 +38,9 @@ AT_ONCE, POOL = 16, 1024
 def sentences_of(text: str) -> tuple[str, ...]:
     """Return the different sentences of a text, in its order; very short and very long ones are left out.
 
-    Paragraphs are separated by empty lines. A sentence ends at ".", "!" or "?" before white space.
+    Paragraphs are separated by empty lines. A sentence ends at ".", "!" or "?" before white space. The digests of
+    corpora in cards of heads are those of these sentences: with the rules of `attnviz.bert.search.split`, the shipped
+    head's training could not be repeated.
     """
     paragraphs = (" ".join(paragraph.split()) for paragraph in re.split(r"\n\s*\n", text))
     sentences = (part for paragraph in paragraphs for part in re.split(r"(?<=[.!?])\s+", paragraph))

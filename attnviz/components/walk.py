@@ -27,9 +27,10 @@ def walk(
       lesson asks for the row that is covered), `model` (the whole model, for a diagram: `ModelDiagram` in
       frontend/types/walk.d.ts; None on pages that show one attention), `hides` (whether the model guesses a hidden
       word), `hidden` (that word and its row, or None), `writes` (what the model writes after the text, or None),
-      `first` (the views to begin with), `answer` (the address of the model's answer, or ""), `link` (the
-      `keys` of the page's links in their order, the `names` of values whose keys are called otherwise, and the
-      `defaults` of the values: the browser writes the address).
+      `first` (the views to begin with), `answer` (the address of the model's answer, or ""), `follows` (the
+      steps from the output to it: `Following` there, or None), `link` (the `keys` of the page's links in their order,
+      the `names` of values whose keys are called otherwise, and the `defaults` of the values: the browser writes the
+      address).
 
     `on_update(values)` is called before the script reruns, with the settings that the user changed. They come from the
     client and are not validated. The browser sends them when it has something else to send: until then no part of the

@@ -218,7 +218,7 @@ PAGES: dict[str, Page] = {
         Page(
             "compare", "Compare", "/compare", ONE_HEAD,
             ("text", "source", *_COMPARED, "quantity", "stretch", "q", "k", "focus",
-             "compare", *(f"b_{name}" for name in B_KEYS)),
+             "more", "compare", *(f"b_{name}" for name in B_KEYS)),
             # The minimal pair and head in which a pronoun's row changes most: a test measures it.
             opening={"source": PRETRAINED.key, "layer": "3", "head": "1", "q": "10", "k": "2"},
         ),

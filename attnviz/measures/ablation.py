@@ -20,6 +20,8 @@ from attnviz.trace.model import Kind, Place
 from attnviz.trace.recorder import Replacement, recording, replaced
 from attnviz.trace.trace import Trace
 
+AT_ONCE = 2**21
+"""Weights, over all heads, that a layer computes at once: 8 MB, of which a forward pass holds three copies"""
 LISTED = 5
 """How many of the likeliest tokens are listed"""
 NO_HEAD = "This model has no language head that is known here: it names no token, so there is no answer to change."
@@ -74,11 +76,11 @@ def answer_row(trace: Trace) -> int:
 
 
 def probabilities(trace: Trace, hidden: Tensor) -> Tensor:
-    """Return the probabilities of all tokens at the row of the answer, (V,).
+    """Return the probabilities of all tokens at the row of the answer, (V,) or (B, V).
 
     Args:
         trace: the trace of the text.
-        hidden: a last hidden state on the same text, (T, C).
+        hidden: one or several last hidden states on the same text, (T, C) or (B, T, C).
 
     Raises:
         NoAnswerError: there is no answer.
@@ -87,7 +89,8 @@ def probabilities(trace: Trace, hidden: Tensor) -> Tensor:
     if trace.vocabulary is None:
         raise NoAnswerError(NO_HEAD)
     with torch.inference_mode():
-        return trace.vocabulary.logits(hidden[row : row + 1])[0].softmax(-1)
+        shares = trace.vocabulary.logits(torch.atleast_2d(hidden[..., row, :])).softmax(-1)
+    return shares.view(*hidden.shape[:-2], -1)
 
 
 def compared(trace: Trace, hidden: Tensor) -> Answer:
@@ -113,35 +116,54 @@ def hidden_without(trace: Trace, heads: Iterable[tuple[Place, int]]) -> Tensor:
     counts = {modules[place]: trace.layer(place.layer, place.kind).heads for place in trace.places}
     replacements = {module: Replacement.by_zero(off, counts[module]) for module, off in by_module.items()}
     with torch.inference_mode(), replaced(replacements):
-        return rerun()
+        return rerun(1)[0]
+
+
+def each_without(trace: Trace, kind: Kind, means: Tensor | None = None) -> Iterator[Tensor]:
+    """Yield the last hidden states without each single head of a kind, in order, in batches: (B, T, C).
+
+    The caller may stop between batches. A batch has heads of one layer, as many as `AT_ONCE` allows.
+
+    Args:
+        trace: the trace of the text.
+        kind: whose heads are switched off.
+        means: (L, H, D), what replaces the heads' outputs; None means 0.
+
+    Raises:
+        NoAnswerError: the model can't be run without a head.
+    """
+    rerun, modules = _runnable(trace)
+    for place, number in enumerate(trace.numbers_of(kind)):
+        layer, values = trace.layer(number, kind), None if means is None else means[place]
+        at_once = max(1, AT_ONCE // (layer.heads * layer.query.shape[1] * layer.key.shape[1]))
+        for off in torch.eye(layer.heads, dtype=torch.bool).split(at_once):
+            with torch.inference_mode(), replaced({modules[Place(kind, number)]: Replacement(off, values)}):
+                hidden = rerun(len(off))
+            yield hidden
 
 
 def changes_in_steps(trace: Trace, kind: Kind) -> Iterator[int | AnswerChanges]:
-    """Yield how many heads are done after each head of a kind, and finally how much the answer depends on each.
+    """Yield how many heads of a kind are done after each batch, and finally how much the answer depends on each.
 
     Raises:
         NoAnswerError: there is no answer, or the model can't be run without a head.
     """
     before = probabilities(trace, trace.last_hidden_state)
-    best, numbers = int(before.argmax()), trace.numbers_of(kind)
-    rerun, modules = _runnable(trace)
-    changes: list[Tensor] = []
-    for number in numbers:
-        heads = trace.layer(number, kind).heads
-        for head in range(heads):
-            off = {modules[Place(kind, number)]: Replacement.by_zero([head], heads)}
-            with torch.inference_mode(), replaced(off):
-                changes.append(probabilities(trace, rerun())[best] - before[best])
-            yield len(changes)
-    yield AnswerChanges(torch.stack(changes).view(len(numbers), -1))
+    best = int(before.argmax())
+    changes, done = list[Tensor](), 0
+    for hidden in each_without(trace, kind):
+        changes.append(probabilities(trace, hidden)[:, best] - before[best])
+        done += len(hidden)
+        yield done
+    yield AnswerChanges(torch.cat(changes).view(len(trace.numbers_of(kind)), -1))
 
 
-def _runnable(trace: Trace) -> tuple[Callable[[], Tensor], dict[Place, nn.Module]]:
-    """Return what runs the model again, and the module of each attention."""
+def _runnable(trace: Trace) -> tuple[Callable[[int], Tensor], dict[Place, nn.Module]]:
+    """Return what runs the model on copies of the text, and the module of each attention."""
     if trace.rerun is None:
         raise NoAnswerError(NOT_RUN)
     with torch.inference_mode(), recording() as recorder:
-        trace.rerun()
+        trace.rerun(1)
     if len(recorder.modules) != len(trace.places):
         raise NoAnswerError(NOT_RUN)
     if len(set(recorder.modules)) != len(recorder.modules):

@@ -163,11 +163,17 @@ class BuiltInModel(PretrainedModel):
         """Return the piece of the vocabulary with this id."""
         return self.tokenizer.piece(token)
 
-    def forward(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Tensor:
-        """Run the encoder on one text and return the last hidden state, (T, C)."""
+    def forward_copies(
+        self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None, copies: int
+    ) -> Tensor:
+        """Run the encoder on copies of one text; return the last hidden states, (copies, T, C).
+
+        What is the same for all copies is computed once: a pass becomes a batch at the first layer whose replaced heads
+        (`attnviz.trace.recorder`) differ between the copies.
+        """
         del decoder_ids  # this model has no decoder
         hidden: Tensor = self.bert(torch.tensor(ids), torch.tensor(segments))
-        return hidden
+        return hidden.expand(copies, *hidden.shape[-2:])
 
     def padded_forward(self, ids: Sequence[Sequence[int]], segments: Sequence[Sequence[int]]) -> Tensor:
         """Run texts, padded to the longest, on the device of the weights: returns the last hidden states, (B, T, C)."""

@@ -137,8 +137,14 @@ class PretrainedModel(ShortRepr, ABC):
         """Return the label of a token id."""
 
     @abstractmethod
+    def forward_copies(
+        self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None, copies: int
+    ) -> Tensor:
+        """Run the model on a batch of copies of one text; return the last hidden states, (copies, T, C)."""
+
     def forward(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Tensor:
         """Run the model on one text and return the last hidden state, (T, C)."""
+        return self.forward_copies(ids, segments, decoder_ids, 1)[0]
 
     @abstractmethod
     def padded_forward(self, ids: Sequence[Sequence[int]], segments: Sequence[Sequence[int]]) -> Tensor:
@@ -236,9 +242,13 @@ class PretrainedModel(ShortRepr, ABC):
 
 
 def _rerun(
-    model: ref[PretrainedModel], ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None
+    model: ref[PretrainedModel],
+    ids: Sequence[int],
+    segments: Sequence[int],
+    decoder_ids: Sequence[int] | None,
+    copies: int,
 ) -> Tensor:
-    """Run a model again. A trace does not keep its model, whose memory budget keeps the trace.
+    """Run a model on a batch of copies of a text. A trace does not keep its model, whose memory budget keeps the trace.
 
     Raises:
         ReferenceError: the model is no longer there.
@@ -246,7 +256,7 @@ def _rerun(
     there = model()
     if there is None:
         raise ReferenceError("the model of this trace is no longer open")
-    return there.forward(ids, segments, decoder_ids)
+    return there.forward_copies(ids, segments, decoder_ids, copies)
 
 
 def block_of(call: Call, maps: BlockMaps, mask: Mask) -> Block:

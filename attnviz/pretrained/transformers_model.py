@@ -216,9 +216,10 @@ class TransformersModel(PretrainedModel):
         """Whether a token stands for no text, such as the end of a text, or an id that the tokenizer does not have."""
         return token in self._tokenizer.all_special_ids or token >= len(self._tokenizer)
 
-    def forward(self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None) -> Tensor:
-        """Run the model on one text and return the last hidden state, (T, C)."""
-        return self._hidden(self._inputs(torch.tensor([ids]), torch.tensor([segments]), decoder_ids))[0]
+    def forward_copies(  # noqa: D102 — as in `PretrainedModel`
+        self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None, copies: int
+    ) -> Tensor:
+        return self._hidden(self._inputs(torch.tensor([ids] * copies), torch.tensor([segments] * copies), decoder_ids))
 
     def padded_forward(self, ids: Sequence[Sequence[int]], segments: Sequence[Sequence[int]]) -> Tensor:
         """Run texts padded to the longest: returns the last hidden states, (B, T, C)."""
@@ -248,10 +249,9 @@ class TransformersModel(PretrainedModel):
         """Return the arguments of the model's `forward` for ids and segments (B, T)."""
         inputs: dict[str, Tensor | bool] = {"input_ids": ids, "use_cache": False}
         if self.takes_segments:
-            segment_count = stated_by(self._model.config, "type_vocab_size") or 2
-            inputs["token_type_ids"] = segments.clamp(max=segment_count - 1)
+            inputs["token_type_ids"] = segments.clamp(max=(stated_by(self._model.config, "type_vocab_size") or 2) - 1)
         if decoder_ids is not None:
-            inputs["decoder_input_ids"] = torch.tensor([decoder_ids])
+            inputs["decoder_input_ids"] = torch.tensor([decoder_ids] * len(ids))
         return inputs
 
     def module_names(self, layer: int, kind: Kind) -> ModuleNames:

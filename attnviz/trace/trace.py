@@ -55,10 +55,10 @@ class Trace(NotebookRepr):
     """Weights that belong to this trace, such as the toy's, which are drawn for each text"""
     language_head: Callable[[Tensor], Tensor] | None = None
     """Computes the logits, (T, V), from the last hidden state; None if the model has no language head"""
-    rerun: Callable[[], Tensor] | None = None
-    """Runs the model on the text again and returns the last hidden state, (T, C); without the heads that this thread
-    leaves out (`attnviz.trace.recorder.replaced`). It raises ReferenceError if the model is no longer open. None if
-    the model can't be run again"""
+    rerun: Callable[[int], Tensor] | None = None
+    """Runs the model on a batch of so many copies of the text and returns the last hidden states, (B, T, C), without
+    the heads that this thread leaves out (`attnviz.trace.recorder.replaced`). It raises ReferenceError if the model is
+    no longer open. None if the model can't be run again"""
     model: str = ""
     """The model's name; "" if not known"""
     numbers: dict[Kind, tuple[int, ...]] = field(default_factory=dict)

@@ -6,7 +6,7 @@ Shapes: B texts, T tokens (S of the encoder's text), C model width, V logits of 
 from __future__ import annotations
 
 import copy
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property, lru_cache, partial
 
 import torch
@@ -160,9 +160,9 @@ class TrainedModel(ShortRepr):
         if not len(tokens) or (target is not None and not len(target)):
             raise NoTokensError
         ids, target_ids = self._ids(tokens), None if target is None else self._ids(target)
-        rerun = partial(model.hidden, *([ids] if target_ids is None else [target_ids, ids]))
+        texts = (ids,) if target_ids is None else (target_ids, ids)
         with torch.inference_mode(), recording() as recorder:
-            hidden = rerun()
+            hidden = model.hidden(*texts)
             parts = _summands(model, ids)
             decoder_parts = {} if target_ids is None else _summands(model, target_ids)
         outputs = self.outputs
@@ -177,7 +177,7 @@ class TrainedModel(ShortRepr):
             vocabulary=Vocabulary(linear_map(model.head), lambda id_: label_of(outputs[id_])),
             has_learned=True,
             language_head=model.head,
-            rerun=rerun,
+            rerun=partial(_hidden_of_copies, model, texts),
             model=self.name,
         )
 
@@ -225,6 +225,11 @@ def _with_unknown(model: TokenModel) -> TokenModel:
     rows = torch.cat([model.token.weight, model.token.weight.new_zeros(1, model.token.embedding_dim)])
     extended._modules = {**model._modules, "token": nn.Embedding.from_pretrained(rows, freeze=True)}
     return extended
+
+
+def _hidden_of_copies(model: TokenModel, texts: Sequence[Tensor], copies: int) -> Tensor:
+    """Run a model on a batch of copies of its texts, (T,) each; return the last hidden states, (copies, T, C)."""
+    return model.hidden(*(ids.expand(copies, -1) for ids in texts))
 
 
 def _summands(model: TokenModel, ids: Tensor) -> dict[str, Tensor]:

@@ -23,7 +23,7 @@ from attnviz.pretrained import BUILT_IN
 from attnviz.runtime.arrays import NotOfferedError, array_store
 from attnviz.sources import PRETRAINED, TRAINED
 from attnviz.sources.shown import ShownHead
-from attnviz.steps import STEPS, walk_names_at
+from attnviz.steps import PARTS, STEPS, names_at, walk_names_at
 from attnviz.trace.model import Place, places
 from attnviz.ui import caches, shell, state
 from attnviz.ui.messages import plain
@@ -62,7 +62,7 @@ def show_walk(here: ShownHead) -> None:
     _choose_last(queries)
     state.keep_pin(queries.labels, keys.labels)
     view = SavedView(view_of(here), char_vocab(here.text))
-    first = _first_views()
+    first, answer = _first_views(), _way_to_answer(here)
     mount_walk(
         PAGES["step_by_step"],
         offer_documents(here, view, (queries, keys), SHIPPED),
@@ -76,7 +76,8 @@ def show_walk(here: ShownHead) -> None:
         opening=any(model["shown"] for model in first),
         first=first,
         writes=_writing(here),
-        answer=_way_to_answer(here),
+        answer=answer,
+        follows=_following(here) if answer else None,
         hides=here.model.description.guesses_well,
         hidden=None if here.hidden is None else asdict(here.hidden),
     )
@@ -195,6 +196,23 @@ def _way_to_answer(here: ShownHead) -> str:
     step = {"block": len(places(description.numbers)) - 1, "part": "probabilities"}
     query = page.write({**state.every(), **shown, **step}, page.link_keys(here.source.key))
     return f"{page.path.lstrip('/')}?{urlencode(query)}"
+
+
+def _following(here: ShownHead) -> dict[str, Any]:
+    """Return the steps of the whole model after the output of an attention: `Following` in frontend/types/walk.d.ts."""
+    description = here.model.description
+    numbers, all_places = description.numbers[here.kind], places(description.numbers)
+
+    def after(layer: int) -> list[list[str]]:
+        names = names_at(description, Place(here.kind, layer))
+        return [[name, PARTS[name].title_of(here.kind, layer)] for name in names[names.index("output") + 1 :]]
+
+    return {
+        "layers": numbers,
+        "blocks": [all_places.index(Place(here.kind, number)) for number in numbers],
+        "steps": after(numbers[0]),
+        "last": after(numbers[-1]),
+    }
 
 
 @dataclass(slots=True)

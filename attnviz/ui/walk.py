@@ -80,6 +80,7 @@ def mount_walk(
         "first": (),
         "writes": None,
         "answer": "",
+        "follows": None,
         **header,
         "documents": documents,
         "drawings": list(DRAWINGS.items()),

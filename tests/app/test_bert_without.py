@@ -64,7 +64,7 @@ def test_the_output_without_heads_is_torchs(minilm: BuiltInModel, by: str) -> No
     assert [text.split()[-1] for text, _ in bars] == [f"{one:.4f}" for one in of_tokens.tolist()]
     whole = cosine(trace.last_hidden_state.mean(0), after.mean(0))
     assert f"Without **2 heads** the sentence embedding has a cosine of **{whole:.4f}**" in said(at)
-    found, effect = torch.tensor(arrays["heads"]) / 1000, effects(minilm, trace, means).sentence
+    found, effect = torch.tensor(arrays["heads"]) / 1000, effects(trace, means).sentence
     torch.testing.assert_close(found, effect, rtol=0, atol=1e-6)
     assert header["chosen"] == "3.1_5.7"
     assert header["readings"][5 * 12 + 11] == f"layer 5 · head 11: 1 − cosine {effect[5, 11]:.3g}"
@@ -73,7 +73,7 @@ def test_the_output_without_heads_is_torchs(minilm: BuiltInModel, by: str) -> No
 @pytest.mark.parametrize("name", ["largest", "norm"])
 def test_all_heads_stand_by_a_measure_and_their_effect(minilm: BuiltInModel, name: str) -> None:
     at, trace = opened(off_view="measures", off_measure=name), minilm.trace(DEFAULT_TEXT)
-    measure, effect = getattr(head_measures(trace), name).flatten(), effects(minilm, trace).sentence.flatten()
+    measure, effect = getattr(head_measures(trace), name).flatten(), effects(trace).sentence.flatten()
     (figure,) = at.get("plotly_chart")
     points = json.loads(figure.proto.spec)["data"]
     found = {tuple(place): x for one in points for place, x in zip(one["customdata"], one["x"], strict=True)}
@@ -110,7 +110,7 @@ def test_the_answer_for_a_mask_is_shown_with_and_without_heads(minilm: BuiltInMo
     for name, probabilities in (("all heads", before), ("without", after)):
         assert shares[name].tolist()[:5] == [fine_percent(float(probabilities[token])) for token in best]
     assert f"“{minilm.label(best[0])}”** with **{fine_percent(float(before[best[0]]))}**" in said(at)
-    changes = effects(minilm, minilm.trace(text)).answer
+    changes = effects(minilm.trace(text)).answer
     assert changes is not None
     layer, head = divmod(int(changes.abs().argmax()), 12)
     assert heads.index[0] == f"layer {layer} · head {head}"
@@ -142,7 +142,7 @@ def test_the_table_has_all_heads_in_the_order_of_their_effects(minilm: BuiltInMo
     table = at.dataframe[0].value
     assert len(table) == 72
     assert (table["layer"][0], table["head"][0]) == divmod(
-        int(effects(minilm, minilm.trace(DEFAULT_TEXT)).sentence.argmax()), 12
+        int(effects(minilm.trace(DEFAULT_TEXT)).sentence.argmax()), 12
     )
     assert table["1 − cosine, sentence"].is_monotonic_decreasing
     columns = json.loads(at.dataframe[0].proto.columns)
@@ -154,7 +154,7 @@ def test_the_table_has_all_heads_in_the_order_of_their_effects(minilm: BuiltInMo
 def test_a_lecture_has_the_heads_with_the_largest_effects_alone(minilm: BuiltInModel) -> None:
     at = opened(off_view="table", lecture="1")
     assert not at.dataframe
-    shown, found = at.table[0].value, effects(minilm, minilm.trace(DEFAULT_TEXT)).sentence
+    shown, found = at.table[0].value, effects(minilm.trace(DEFAULT_TEXT)).sentence
     values, places = found.flatten().topk(len(shown))
     assert [*shown.index] == [divmod(int(place), 12) for place in places]
     assert [*shown["1 − cosine, sentence"]] == [f"{float(value):.4f}" for value in values]

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from attnviz.compare.explain import FORMULAS
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
 from attnviz.formatting import fine_percent
 from attnviz.links.link import DEFAULT_TEXT
@@ -19,7 +20,7 @@ from attnviz.tokens import WordPiece
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.model import Place
 from tests.app.compare import link, notice, open_link, picture, press, same, sdpa, words
-from tests.app.pages import messages, open_page, send_update, sent
+from tests.app.pages import messages, send_update, sent
 from tests.loaded import built_in_model
 from tests.toy import run_block
 from tests.unit.families import save
@@ -245,16 +246,29 @@ def test_the_encoder_beside_cross_attention(tmp_path: Path) -> None:
     assert header["panels"][0]["title"] == "A · its own mask · encoder"
 
 
-def test_the_answer_without_each_of_the_heads_is_below_when_it_is_asked_for() -> None:
+def test_the_answer_without_each_of_the_heads_is_below_when_the_link_or_the_user_asks_for_it() -> None:
     text = "The cat [MASK] on the mat."
-    link = {"text": text, "source": "pretrained", "layer": "5", "head": "9", "b_head": "3"}
-    assert not open_page("compare", **link).table
-    at = open_page("compare", {"compare_off": True}, **link)
+    asked = {"text": text, "source": "pretrained", "layer": "5", "head": "9", "b_head": "3"}
+    at = open_link(**asked)
+    assert not at.table
+    at.button_group(key="more").set_value("off").run()
+    assert at.table and link(at)["more"] == "off", "the copied link opens the same view"
+    at = open_link(**link(at))
     trace = built_in_model().trace(text)
     said = " ".join(one.value for one in at.markdown)
     for name, head, table in zip("AB", (9, 3), at.table, strict=True):
         answer = compared(trace, hidden_without(trace, [(Place("encoder", 5), head)]))
         assert f"**{name}** · For the first" in said and f"without **layer 5 · head {head}** it has" in said
         assert table.value["without"].tolist() == [fine_percent(float(share)) for share in answer.after]
-    at = open_page("compare", {"compare_off": True}, text=text)
+    at = open_link(text=text, more="off")
     assert [one.value[:3] for one in at.info] == ["A: ", "B: "], "a toy has learned nothing"
+
+
+def test_the_formulas_and_more_measures_are_a_part_of_the_link_too() -> None:
+    at = open_link(more="measures", b_head="1")
+    a, b = (picture(at)[1][name].astype(float) for name in "ab")
+    cosine = float((a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum()))
+    assert f"<b>{cosine:.4f}</b>" in notice(at) and len(at.latex) == len(FORMULAS) and link(at)["more"] == "measures"
+    at = open_link(more="table")
+    assert not at.latex and not at.table and "more" not in link(at)
+    assert ["no part Table of all heads" in one.value for one in at.warning] == [True]

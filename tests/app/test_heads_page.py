@@ -296,7 +296,7 @@ def test_switched_off_shows_the_answer_without_the_head_and_ranks_all_heads_by_i
     assert f"without **layer 5 · head 9** it has **{fine_percent(float(after[best[0]]))}**" in said
     assert "right for" in " ".join(one.value for one in at.caption)
     ranked = at.dataframe[0].value
-    changes = effects(model, trace).answer
+    changes = effects(trace).answer
     assert changes is not None
     np.testing.assert_allclose(
         ranked["answer"], 100 * changes[list(ranked["layer"]), list(ranked["head"])], rtol=0, atol=1e-3

@@ -136,7 +136,10 @@ def test_pictures_stand_on_a_sheet_as_on_the_page_cropped_to_what_is_drawn(run: 
       const none = { element: box(0, 0, 9, 9), picture: { paint() {} } };
       const sheets = [];
       for (const own of given.looks) sheets.push(await composed([one, two], own));
-      return { sheets, prepared, none: await composed([none]), alone: await composed([two], { title: "" }) };
+      const noted = { ...two, picture: { ...two.picture, note: "A bar means a window." } };
+      const notes = await Promise.all([{}, { caption: "" }, { written: false }].map((own) =>
+        composed([one, noted], own)));
+      return { sheets, notes, prepared, none: await composed([none]), alone: await composed([two], { title: "" }) };
     """
     tokens = ["token"] * 12 + ["i"] * 60 + ["x" * 60]
     looks: list[dict[str, Any]] = [
@@ -146,7 +149,11 @@ def test_pictures_stand_on_a_sheet_as_on_the_page_cropped_to_what_is_drawn(run: 
     found = run("export/sheet.ts", COMPOSED + body, {"looks": looks, "tokens": tokens})
     plain, dark, bare, wide, pinned, chips = found["sheets"]
     assert found["none"] is None
-    assert found["prepared"] == ["light", "dark", *["light"] * 4]
+    assert found["prepared"] == ["light", "dark", *["light"] * 7]
+    assert [texts(sheet) for sheet in found["notes"]] == [
+        ["A title", "A caption A bar means a window."], ["A title"], []
+    ]  # fmt: skip
+    assert [sheet["caption"] for sheet in found["notes"]][:2] == ["A caption A bar means a window.", ""]
     for sheet in found["sheets"]:
         (red,), (blue,) = boxes(sheet, "#ff0000"), boxes(sheet, "#0000ff")
         assert [blue[0] - red[0], blue[1] - red[1]] == [300, 50]

@@ -271,6 +271,8 @@ def test_layers_with_a_window_and_heads_that_share_keys_are_marked(run: Run) -> 
         marks: [{}, { shared_by: [2, 2, 2], layer_marks: local }, { shared_by: [2, 1] }].map(m.gridMarks),
         notes: [[], local, all, all.slice(1)].map((layer_marks) => m.windowsNote({ layer_marks })),
         ranked: [local, all].map((layer_marks) => m.windowsNote({ layer_marks }, true)),
+        exported: [{}, { shared_by: [2, 2, 2] }, { shared_by: [2, 1] }, { shared_by: [4], layer_marks: all }].flatMap(
+          (header) => [m.marksNote(header), m.marksNote(header, true)]),
         sentence: m.headSentence(named, [6, 0]),
         ofAll: [named, store].map(({ header }) => m.labelOfAll(header, "broad")),
         others: m.labelOfAll(named.header, "y"), heads: words(m.headReading(named, [4, 1])),
@@ -285,6 +287,8 @@ def test_layers_with_a_window_and_heads_that_share_keys_are_marked(run: Run) -> 
     assert found["ranked"] == [
         "2 of 3 layers have a window of 4 or 8 keys; the others are global. ", "All layers have a window of 4 keys. ",
     ]  # fmt: skip
+    brackets, windows = "Heads under one bracket share their keys and values.", "All layers have a window of 4 keys."
+    assert found["exported"] == ["", "", brackets, "", "", "", f"{brackets} {windows}", windows]
     assert found["sentence"].startswith("layer 6 head 0; window of 4; looks everywhere it may; ")
     assert (found["ofAll"], found["others"]) == (["broad, limited", "broad"], "y")
     assert found["heads"][:2] == ["layer 4 · head 1", "global"]

@@ -193,6 +193,20 @@ def test_nothing_on_the_screen_is_too_small_for_the_last_row(page: Page, app_url
         assert down == 0 or path.startswith(longer), path
 
 
+def test_the_first_view_can_be_played_and_its_words_are_large(page: Page, app_url: str) -> None:
+    settled_at(page, f"{app_url}/?lecture=1")
+    expect(page.get_by_role("button", name="Play the walk")).to_be_visible()
+    assert page.evaluate("parseFloat(getComputedStyle(deepFind('.sentence .words')).fontSize)") >= 36
+
+
+def test_the_cards_of_tokens_fill_the_window_and_show_all_characters(page: Page, app_url: str) -> None:
+    settled_at(page, f"{app_url}/tokens?lecture=1")
+    strip = page.locator(".tv-scroll").first
+    assert strip.evaluate("(strip) => strip.scrollHeight - strip.clientHeight") == 0
+    foot = page.locator(".stColumn:has(.tv-strip)").first.evaluate("(card) => card.getBoundingClientRect().bottom")
+    assert 700 <= foot <= 730, "what is below them is not half seen"
+
+
 def test_the_list_of_keys_holds_the_keys_and_the_fields_keep_theirs(new_context: Contexts, app_url: str) -> None:
     page, sent = new_context().new_page(), list[Any]()
     page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))  # noqa: PLW0108

@@ -292,6 +292,30 @@ def test_the_pinned_word_is_hidden_from_a_model_with_a_head_which_guesses_it(
     expect(end).to_contain_text(of.labels[0])
 
 
+def test_each_step_after_the_output_is_a_link_to_its_numbers_on_the_page_of_the_whole_model(
+    page: Page, app_url: str
+) -> None:
+    text = OPENING["text"]
+    link = {"text": text, "source": "pretrained", "layer": "4", "head": "3", "q": str(IT), "step": "output"}
+    page.goto(f"{app_url}/?{urlencode(link)}")
+    following = settled(page).get_by_role("navigation").filter(has_text="Then: ")
+    in_block = "Add (attention) → Norm (attention) → Hidden → Feed-forward → Add (feed-forward) → Norm (feed-forward)"
+    expect(following).to_have_text(f"Then: {in_block} → layer 5")
+    following.get_by_role("link", name="Norm (feed-forward)").click()
+    settled_once_at(page, "**/transformer?**part=block_output**")
+    assert query(page).items() >= {"text": text, "block": "4", "q": str(IT)}.items()
+    expected = built_in_model().trace(text).layer(5).query_input
+    assert expected is not None
+    np.testing.assert_allclose(matrix(page, "block_output")[IT], expected[IT], rtol=1e-3, atol=1e-4)
+    page.go_back()
+    following.get_by_role("link", name="layer 5").click()
+    settled_once_at(page, "**/transformer?**block=5**")
+    assert (query(page).get("part", "embeddings"), query(page)["q"]) == ("embeddings", str(IT))
+    page.goto(f"{app_url}/?{urlencode({**link, 'layer': '5'})}")
+    expect(following).to_contain_text(f"{in_block} → ")
+    expect(following).to_contain_text(" → Logits → Softmax")
+
+
 def test_the_character_gpt_is_chosen_and_writes_on_until_it_is_stopped(page: Page, app_url: str) -> None:
     chargpt = trained.load("chargpt")
     text = examples(chargpt)[0]

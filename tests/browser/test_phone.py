@@ -141,6 +141,30 @@ def test_the_bar_that_plays_a_step_covers_no_labels_of_the_columns(app_url: str,
     assert page.evaluate(LABELS) == [True] * 9
 
 
+@pytest.mark.parametrize("step", ["qkv", "normed", "rotated", "capped", "masked"])
+def test_no_formula_is_cut_on_a_phone(app_url: str, touch: Window, step: str) -> None:
+    page = touch(*PHONE)
+    settled_at(page, f"{app_url}/?source=toy&positions=rotary&qk_norm=1&cap=5&sink=0&step={step}")
+    root = "deepFind('.walk-formula')"
+    assert (
+        in_the_end(page, lambda: page.evaluate(f"{root}.scrollWidth - {root}.clientWidth"), lambda over: over == 0) == 0
+    )
+    box = page.evaluate(f"(({{ left, right }}) => [left, right])({root}.querySelector('mrow').getBoundingClientRect())")
+    assert 0 <= box[0] < box[1] <= PHONE[0]
+    size = page.evaluate(f"parseFloat(getComputedStyle({root}.firstElementChild).fontSize)")
+    assert size >= 11, "readable"
+    page.evaluate("deepFind('.attnviz-board').attnviz.pointer.reset()")  # an earlier test may have zoomed in
+    buttons = "deepFind('.attnviz-zoom').getBoundingClientRect()"
+    foot = page.evaluate(f"{buttons}.bottom - deepFind('.attnviz-board').getBoundingClientRect().top")
+    assert foot <= 88, "the numbers of the colour bar begin there"
+
+
+def test_the_tabs_of_the_first_page_stand_in_one_line(app_url: str, touch: Window) -> None:
+    page = touch(*PHONE)
+    settled_at(page, f"{app_url}/lessons")
+    assert page.get_by_role("tablist").evaluate("(list) => list.scrollWidth - list.clientWidth") == 0
+
+
 def test_the_drawer_closes_by_its_button_after_a_choice_and_by_a_tap_beside_it(app_url: str, touch: Window) -> None:
     page = touch(*PHONE)
     page.goto(f"{app_url}/?step=weights")  # of the toy: the address alone opens BERT

@@ -497,7 +497,8 @@ def test_a_head_of_the_second_kind_has_its_own_accuracy_and_a_covered_row_is_now
     found = run("training/training.ts", TRAINING + body)
     title, without, hint = found["plain"]
     assert title == "Attention of decoder to encoder, layer 1, head 2, after 10 steps"  # not of the step 20
-    assert without == "Accuracy on 1,024 held-out sequences 90.0 %; without decoder to encoder, layer 1, head 2 80.0 %."
+    whole = "Accuracy on 1,024 held-out sequences 90.0\u00a0%"
+    assert without == f"{whole}; without decoder to encoder, layer 1, head 2 80.0 %."
     assert hint == "Point at a cell to read its weight; a click pins it."
     assert found["names"] == [
         ["encoder, layer 0, head 1: accuracy without it 20.0 %"] * 2,

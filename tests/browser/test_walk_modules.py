@@ -1146,6 +1146,7 @@ def test_a_caption_says_what_a_mask_does_and_how_many_rows_are_averaged(run: Run
         said("masked", cell, undefined, { mask: "none" }), said("masked", { ...cell, bias: -2, masked: -0.5 }),
         said("masked", { ...cell, bias: -Infinity, masked: -Infinity }), said("weights", cell),
         said("weights", { ...cell, shift: 90, masked: 88.5 }), said("weights", { allHidden: true }),
+        said("weights", { ...cell, sink: { exponential: 1, share: 0.056 } }),
         said("tokens", cell), said("tokens", cell, { q: 2, k: 2 }, { key: axis }), said("tokens", { allHidden: true }),
         said("concat", cell),
       ];
@@ -1160,6 +1161,7 @@ def test_a_caption_says_what_a_mask_does_and_how_many_rows_are_averaged(run: Run
         "exp(1.50) = 4.48, divided by the row’s sum 17.93: “d” gives “b” 25 %.",
         "exp(88.50 − 90.00) = 4.48, divided by the row’s sum 17.93: “d” gives “b” 25 %.",
         "“d” sees no token: its exponentials sum to 0.",
+        "exp(1.50) = 4.48, divided by the row’s sum 17.93, with 1.00 of the sink: “d” gives “b” 25 %.",
         "“d” gives 25 % of its attention to “b”. The next steps compute this share.",
         "“c” gives 25 % of its attention to itself. The next steps compute this share.",
         "“d” sees no token at all, so it has no attention to give.",

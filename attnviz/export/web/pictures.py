@@ -105,7 +105,7 @@ def _of_bert(view: View, resources: Resources) -> tuple[Layout | None, dict[str,
     if view["bert_part"] != "without":
         return None, {"query": tokens}
     means = head_means(model, reference().sentences) if view["off_by"] == "mean" else None
-    changes = effects(model, resources.trace(model, view["text"], None), means).sentence  # (L, H)
+    changes = effects(resources.trace(model, view["text"], None), means).sentence  # (L, H)
     panel = Panel("effects", EFFECTS_TITLE, as_array(1000 * changes), "layer", "head", scale="weights", bar=True)
     return in_a_row(panel), {"query": tokens}
 

@@ -22,7 +22,7 @@ from attnviz.figures.colour_limit import end_text
 from attnviz.formatting import number
 from attnviz.formulas import latex
 from attnviz.lessons.targets import html
-from attnviz.links.link import STRETCH
+from attnviz.links.link import KEYS, STRETCH
 from attnviz.sources.compared import Choice, differs, run
 from attnviz.steps.picture import darkens
 from attnviz.trained.shipped import title
@@ -34,6 +34,8 @@ from attnviz.ui.widgets import palette
 
 CHOSEN = ("q", "k", "focus")
 """The link keys of the user's choices in the picture"""
+MORE = ("off", "measures")
+"""The parts below the picture: the answer without the heads that are compared, and more measures with all formulas"""
 
 
 def _show_picture(compared: HeadComparison) -> None:
@@ -112,18 +114,27 @@ def show(a: Choice, b: Choice, darkening: DeltaGenerator) -> None:
     distance = measure_distance(both.comparison)
     if distance is not None:
         st.html(figures(differences(distance, both.labels)))
-        with st.expander("More measures of difference", key="compare_more"):
-            st.html(figures(_more_measures(both.comparison, distance, both.labels)))
-    with st.expander("The answer without these heads", key="compare_off", on_change="rerun") as switched_off:
-        if switched_off.open:
-            from attnviz.ui.compare.switched_off import show_switched_off
+    _show_more(a, b, both.comparison, distance, both.labels)
 
-            show_switched_off(a, b)
-    with st.expander("How these figures are worked out", key="compare_formulas", on_change="rerun") as formulas:
-        if formulas.open:
-            for formula in FORMULAS.values():
-                st.latex(latex(formula, palette().text_ink.of))
-            st.caption(explain_compare.SOURCES)
+
+def _show_more(
+    a: Choice, b: Choice, compared: Comparison, distance: Distance | None, labels: Mapping[str, Sequence[str]]
+) -> None:
+    """Show what is chosen below the picture, if anything is."""
+    if state.get("more") not in (None, *MORE):
+        state.note(f"Compare has no part {KEYS['more'].titles[state.get('more')]} below the picture.")
+        state.put("more", None)
+    more = state.choice("more", st.segmented_control, "More", MORE, label_visibility="collapsed")
+    if more == "off":
+        from attnviz.ui.compare.switched_off import show_switched_off
+
+        show_switched_off(a, b)
+    elif more == "measures":
+        if distance is not None:
+            st.html(figures(_more_measures(compared, distance, labels)))
+        for formula in FORMULAS.values():
+            st.latex(latex(formula, palette().text_ink.of))
+        st.caption(explain_compare.SOURCES)
 
 
 def _darken(both: HeadComparison) -> None:

@@ -119,9 +119,10 @@ def test_heads_switched_off_by_mean_are_what_plain_hooks_make_of_them(
 def test_the_effect_of_every_head_is_that_of_a_forward_pass_of_its_own(
     minilm: BuiltInModel, theirs: BertModel, by_mean: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("attnviz.bert.ablation.AT_ONCE", 5 * HEADS * len(minilm.tokenize(TEXT)) ** 2)  # 5, 5, then 2
+    # Batches of 5, 5, then 2
+    monkeypatch.setattr("attnviz.measures.ablation.AT_ONCE", 5 * HEADS * len(minilm.tokenize(TEXT)) ** 2)
     before, trace = run(theirs, minilm), minilm.trace(TEXT)
-    *done, found = effects_in_steps(minilm, trace, head_means(minilm, REFERENCE) if by_mean else None)
+    *done, found = effects_in_steps(trace, head_means(minilm, REFERENCE) if by_mean else None)
     assert isinstance(found, Effects)
     assert found.sentence.shape == found.tokens.shape == (LAYERS, HEADS)
     assert done[:4] == [5, 10, 12, 17]
@@ -148,13 +149,13 @@ def test_what_a_head_does_to_the_answer_is_what_transformers_head_says(minilm: B
             return whole.cls(run(theirs, minilm, text))[place].softmax(-1)
 
     before, trace = answers(), minilm.trace(text)
-    found = effects(minilm, trace).answer
+    found = effects(trace).answer
     assert found is not None
     for layer, head in ((0, 2), (3, 1), (5, 10), (5, 11)):
         with zeroed(theirs, [(layer, head)]):
             change = answers()[before.argmax()] - before.max()
         assert float(found[layer, head]) == pytest.approx(float(change), abs=1e-6)
-    assert effects(minilm, minilm.trace(TEXT)).answer is None
+    assert effects(minilm.trace(TEXT)).answer is None
 
 
 def test_no_head_changes_nothing_and_another_thread_sees_the_whole_model(minilm: BuiltInModel) -> None:

@@ -64,7 +64,7 @@ def answered_without(place: Place, head: int) -> tuple[float, float]:
 
 
 def explanation() -> dict[int, Sequence[str]]:
-    tokens, effect = trace(BICYCLE).tokens, effects(built_in_model(), trace(BICYCLE)).sentence
+    tokens, effect = trace(BICYCLE).tokens, effects(trace(BICYCLE)).sentence
     assert (tokens.labels[IT], tokens.labels[RIDDEN]) == ("it", "bicycle")
     measures, order = head_measures(trace(BICYCLE)), effect.flatten().argsort(descending=True).tolist()
     assert divmod(int(measures.largest.argmax()), 12) == (0, 2)
@@ -77,7 +77,7 @@ def explanation() -> dict[int, Sequence[str]]:
     assert off(7) == (divmod(int((each - negative([])).abs().argmax()), 12),)
     assert negative(off(7)) < 50 < negative([])
     assert without(off(6))[0] < without(off(5))[0]
-    other = effects(built_in_model(), trace(FILM)).sentence.flatten().argsort(descending=True).tolist()
+    other = effects(trace(FILM)).sentence.flatten().argsort(descending=True).tolist()
     assert other[:3] != order[:3]  # on another sentence the order is another
     whole, _ = without(off(2))
     assert abs(negative([(0, 2)]) - negative([])) < 1  # per cent: hardly anything changes

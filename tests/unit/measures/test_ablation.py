@@ -21,6 +21,7 @@ from attnviz.measures.ablation import (
     NoAnswerError,
     changes_in_steps,
     compared,
+    each_without,
     hidden_without,
 )
 from attnviz.pretrained import load
@@ -30,7 +31,7 @@ from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.model import Place
 from attnviz.trace.trace import Trace
 from tests.loaded import built_in_model
-from tests.unit.families import BERT, save, save_model
+from tests.unit.families import BERT, FAMILIES, HYBRIDS, save, save_model
 from tests.unit.pretrained.test_blocks import WITH_HEADS, eager, run
 
 TEXT = "the cat sat on the mat"
@@ -39,8 +40,9 @@ MASKED = "the [MASK] sat on the [MASK]"
 
 def changes_of(trace: Trace) -> Tensor:
     *counts, found = changes_in_steps(trace, trace.kinds[0])
-    assert counts == list(range(1, found.changes.numel() + 1))
     assert isinstance(found, AnswerChanges)
+    layers, heads = found.changes.shape
+    assert counts == [heads * done for done in range(1, layers + 1)], "all heads of a layer of a short text at once"
     return found.changes
 
 
@@ -89,9 +91,36 @@ def test_the_answer_without_a_head_is_transformers(family: str, tmp_path: Path) 
     torch.testing.assert_close(model.trace(trace.tokens.text).last_hidden_state, trace.last_hidden_state)
 
 
+MADE = {**{name: family.make for name, family in FAMILIES.items() if name != "albert"}, **HYBRIDS}
+"""All but ALBERT, whose layers share one attention"""
+
+
+@pytest.mark.parametrize("family", ["built-in", "numbers", *MADE])
+def test_a_batch_of_heads_gives_what_a_pass_for_each_head_gives(
+    family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    torch.manual_seed(0)
+    if family == "built-in":
+        trace = built_in_model().trace(TEXT)
+    elif family == "numbers":
+        trace = trained.load("numbers").trace("342")
+    else:
+        model = load(str(save_model(MADE[family](), tmp_path, family)))
+        trace = model.trace(TEXT, "a dog" if model.is_encoder_decoder else None)
+    for kind in trace.kinds:
+        layer, at_once = trace.layers[kind][0], 3
+        cells = layer.heads * layer.query.shape[1] * layer.key.shape[1]
+        monkeypatch.setattr("attnviz.measures.ablation.AT_ONCE", at_once * cells)
+        batches = list(each_without(trace, kind))
+        assert {len(batch) for batch in batches} <= {at_once, layer.heads % at_once}
+        places = [(Place(kind, number), head) for number in trace.numbers_of(kind) for head in range(layer.heads)]
+        for place, found in zip(places, torch.cat(batches), strict=True):
+            torch.testing.assert_close(found, hidden_without(trace, [place]), rtol=1e-5, atol=1e-5)
+
+
 def test_of_the_built_in_model_they_are_what_heads_switched_off_measures() -> None:
     trace = built_in_model().trace("The cat [MASK] on the mat.")
-    expected = effects(built_in_model(), trace).answer
+    expected = effects(trace).answer
     assert expected is not None
     torch.testing.assert_close(changes_of(trace), expected, rtol=0, atol=1e-5)
 

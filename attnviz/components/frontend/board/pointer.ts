@@ -46,7 +46,7 @@ export class BoardPointer {
       table,
     );
     box.style.cssText =
-      "position:absolute;top:34px;right:0;display:var(--chrome,flex);flex-direction:column;z-index:6;opacity:0.6";
+      "position:absolute;top:10px;right:0;display:var(--chrome,flex);flex-direction:column;z-index:6;opacity:0.6";
     return box;
   }
 

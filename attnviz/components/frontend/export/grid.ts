@@ -15,6 +15,9 @@ export function gridPicture(grid: Grid): PagePicture {
     get ready() {
       return Boolean(grid.layout && grid.given?.overview);
     },
+    get note() {
+      return grid.given?.note ?? "";
+    },
     paint(pen, { theme }) {
       const { given, layout } = grid;
       if (!given || !layout) return;

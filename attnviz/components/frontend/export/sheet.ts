@@ -18,11 +18,13 @@ const APART = 10; // px between the words and the picture
 
 /**
  * Returns {marks, width, height, paper, title, caption} for `found`, some of findPictures(), or null where they are
- * empty. `theme` is "light" or "dark"; without `paper` the background is transparent; `title` and `caption` are written
- * unless empty.
+ * empty. `theme` is "light" or "dark"; without `paper` the background is transparent; `title` and `caption`, with
+ * the notes of the pictures, are written unless empty.
  */
 export async function compose(found: FoundPicture[], looks: SheetLooks): Promise<Sheet | null> {
-  const { theme, paper, title, caption, written, wide, pinned, family } = looks;
+  const { theme, paper, title, written, wide, pinned, family } = looks;
+  const notes = found.flatMap(({ picture }) => picture.note || []);
+  const caption = looks.caption && [looks.caption, ...notes].join(" ");
   for (const { picture } of found) await picture.prepare?.(theme);
   const ground = paper ? PAPER[theme] : null;
   const boxes = found.map(({ element }) => element.getBoundingClientRect());

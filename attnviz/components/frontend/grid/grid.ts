@@ -18,6 +18,8 @@ export interface GridState extends Thumbnails {
   mostSide?: number;
   chosen: { head: HeadId; colour: string }[];
   current: HeadId;
+  /** what brackets and bars mean, for an exported picture */
+  note?: string;
   /** all about a head in one line */
   describe: (head: HeadId) => string;
 }

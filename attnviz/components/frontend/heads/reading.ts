@@ -94,6 +94,13 @@ export function windowsNote({ layer_marks: marks = [] }: ExplorerHeader, isRanke
   return `${which} a window of ${widths} keys${isMixed ? "; the others are global" : ""}. `;
 }
 
+/** What the brackets and bars of the grid mean, for an exported picture; "" where it has none. */
+export function marksNote(header: ExplorerHeader, isRanked = false) {
+  const { sharedBy } = gridMarks(header);
+  const brackets = sharedBy > 1 && !isRanked ? "Heads under one bracket share their keys and values." : "";
+  return `${brackets} ${windowsNote(header, isRanked)}`.trim();
+}
+
 /** All about a head in one line, for those who do not see the grid. */
 export function headSentence(store: Store, head: HeadId) {
   const [layer, own] = head;

@@ -120,8 +120,9 @@ function without({
     return [known.some(({ run }) => isLive(run)) ? forPointer("Click one to see it large.") : " "];
   }
   const head = placeName(place, shown.run.kinds.length > 1);
+  const all = percent(each[each.length - 1]).replace(" ", "\u00a0"); // the number and its unit stay in one line
   return [
-    `Accuracy on ${whole(tested)} held-out sequences ${percent(each[each.length - 1])}; without ${head} `,
+    `Accuracy on ${whole(tested)} held-out sequences ${all}; without ${head} `,
     template("b", { class: "result", dataset: { value: each[at] } }, percent(each[at])),
     ".",
   ];

@@ -69,6 +69,8 @@ interface PagePicture {
   readonly ready: boolean;
   paint(pen: import("../pen/pen.ts").Pen, looks: { theme: Theme }): void;
   prepare?(theme: Theme): Promise<void>;
+  /** what its marks mean, for the caption; "" where it has none */
+  readonly note?: string;
   /** the tokens of the text that it shows */
   tokens?(): string[];
   /** what is played, as pictures; null where nothing is */

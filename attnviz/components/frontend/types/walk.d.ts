@@ -119,6 +119,8 @@ interface Home {
   writes?: WriteOn | null;
   /** The address of the model's last step, which shows its answer; "" where it has none. */
   answer?: string;
+  /** The steps of the whole model after the output of an attention; null where it has no answer. */
+  follows?: Following | null;
   /** Is called with what the model has written, to be added to the text. @param row the last one then */
   written?(text: string, row: number): void;
   /** By the numbers of layers: how wide the window of a local one is, or that it is global; none without windows. */
@@ -130,6 +132,17 @@ interface Home {
    * null where the page calls `act` itself.
    */
   keyboard?: EventTarget | null;
+}
+/** What follows the output of an attention in the whole model, as the page of the whole model has it. */
+interface Following {
+  /** The layers with attention. */
+  layers: number[];
+  /** The numbers of their attentions in the model. */
+  blocks: number[];
+  /** The names and titles of the steps in a block. */
+  steps: [string, string][];
+  /** The same in the last block, up to the answer. */
+  last: [string, string][];
 }
 /** attnviz/components/walk.py describes it. */
 interface WalkHeader {
@@ -154,6 +167,7 @@ interface WalkHeader {
   hidden: HiddenWord | null;
   writes: WriteOn | null;
   answer: string;
+  follows: Following | null;
   /** The views to begin with; none on a page without them. */
   first: FirstView[];
   /** The whole model, on the page that shows one; the document of attention n is `documents[n]`. */

@@ -66,7 +66,7 @@ const CAPTIONS: Record<string, (about: About) => Said[]> = {
       [String(pair.q), "query"],
       [" turns the query and the key of "],
       query,
-      [`: their first pair of dimensions by ${number(angles[0], 2)}.`],
+      [`: their first pair of dimensions by ${number(angles[0], 2)} radians, full turns aside.`],
     ];
   },
   scores: ({ matrices, query, key, cell }) => [
@@ -148,8 +148,9 @@ function weightsSaid({ query, key, cell }: About): Said[] {
   if (cell.allHidden && cell.sink) return [query, [" sees no token: the sink takes all."]];
   if (cell.allHidden) return [query, [" sees no token: its exponentials sum to 0."]];
   const exponent = cell.shift ? `${number(cell.masked, 2)} − ${number(cell.shift, 2)}` : number(cell.masked, 2);
+  const ofSink = cell.sink ? `, with ${number(cell.sink.exponential, 2)} of the sink` : "";
   return [
-    [`exp(${exponent}) = ${number(cell.exponential, 2)}, divided by the row’s sum ${number(cell.sum, 2)}: `],
+    [`exp(${exponent}) = ${number(cell.exponential, 2)}, divided by the row’s sum ${number(cell.sum, 2)}${ofSink}: `],
     query,
     [" gives "],
     key,

@@ -56,10 +56,35 @@ export class End {
       "div",
       { class: "end" },
       guessesOf(header, row, { hidden: home.hidden }),
+      this.followingOf(header, row),
       this.statesOf(header, row),
       template("a", { href: `${home.answer}&q=${row}` }, header.guesses.length ? THERE : FOLLOWS),
     );
     write(this.root, answer);
+  }
+
+  /** What follows in the block of this layer, each step with its numbers on the page of the whole model. */
+  followingOf({ layer }: Header, row: number) {
+    const { answer = "", follows } = this.home;
+    if (!follows) return null;
+    const { layers, blocks, steps, last } = follows;
+    const at = layers.indexOf(layer);
+    const link = (title: string, part: string, block: number) => {
+      const [path, query] = answer.split("?");
+      const to = new URLSearchParams([...new URLSearchParams(query), ["q", String(row)]]);
+      to.set("part", part);
+      to.set("block", String(block));
+      return template("a", { href: `${path}?${to}` }, title);
+    };
+    const isLast = at === blocks.length - 1;
+    const links = (isLast ? last : steps).map(([part, title]) => link(title, part, blocks[at]));
+    if (!isLast) links.push(link(`layer ${layers[at + 1]}`, "embeddings", blocks[at + 1]));
+    return template(
+      "nav",
+      { class: "row-states" },
+      "Then: ",
+      ...links.flatMap((step, n) => (n ? [" → ", step] : [step])),
+    );
   }
 
   statesOf(header: Header, row: number) {
