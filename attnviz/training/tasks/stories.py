@@ -1,0 +1,122 @@
+"""Stories: the next word of short stories from a grammar, in which names, things and places come up again."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from attnviz.tokens import Tokens
+from attnviz.toy.language.config import TokenConfig
+from attnviz.training.settings import TrainingSettings
+from attnviz.training.stories.plots import LONGEST, story
+from attnviz.training.stories.words import ANIMALS, BOYS, GIRLS, PRONOUNS, PUT, THINGS, VOCABULARY
+from attnviz.training.tasks.task import (
+    IGNORED,
+    AnsweringModel,
+    Batch,
+    Pattern,
+    Task,
+    continued,
+    known,
+    mean_weight,
+    parts_of,
+    tokens_of,
+)
+
+END = "<end>"
+"""The token after the last word of a story"""
+
+
+def _names_it(weights: Tensor, batch: Batch) -> Tensor:
+    """Return the mean weight of he, she, it and their other forms on the nouns that name what they stand for, (H,)."""
+    return mean_weight(weights, referents(batch.ids))
+
+
+def _comes_next(weights: Tensor, batch: Batch) -> Tensor:
+    """Return the mean weight on earlier places of the next word, (H,), where it is a noun that comes up again."""
+    same = batch.targets[:, :, None] == batch.ids[:, None, :]  # [b, i, j]: word j is the one that follows word i
+    return mean_weight(weights, same.tril() & torch.isin(batch.targets, _NOUNS)[:, :, None])
+
+
+def referents(ids: Tensor) -> Tensor:
+    """Return where the nouns are that pronouns stand for, (B, T, T) bool, from ids (B, T).
+
+    A pronoun stands for the last person or thing of its kind that was named; all earlier places of this noun count.
+    """
+    length = ids.shape[1]
+    cells = torch.zeros(len(ids), length, length, dtype=torch.bool)
+    for forms, nouns in _KINDS:
+        places = torch.arange(length).expand_as(ids).masked_fill(~torch.isin(ids, nouns), -1)
+        last = places.cummax(1).values  # (B, T): where the last noun of this kind is, or -1
+        noun = ids.gather(1, last.clamp(min=0))
+        stands = torch.isin(ids, forms) & (last >= 0)
+        cells |= stands[:, :, None] & (ids[:, None, :] == noun[:, :, None])
+    return cells.tril()
+
+
+class Stories(Task):
+    """Short stories from a grammar; the answer at each word is the next one."""
+
+    name, title = "stories", "Stories: which word comes next?"
+    explanation = (
+        "The model reads short stories from a grammar of this project and predicts each next word. Names, things and "
+        "places come up again, and he, she and it stand for them."
+    )
+    expected = (
+        "Heads look back for the noun that comes next: who has the ball, where it was put. At he, she and it, a head "
+        "looks at the one that it stands for."
+    )
+    labels = (END, *VOCABULARY)
+    patterns = (
+        Pattern("next", "looks at the noun that comes next", _comes_next),
+        Pattern("refers", "he, she and it look at what they stand for", _names_it),
+    )
+    control = "Without a layer it sees one word alone, and can't know who is spoken of, or what was put where."
+    examples = ("There was a girl named Anna . She had a red ball",)
+    model = TokenConfig(len(labels), LONGEST, layers=2, heads=4, width=64)
+    control_model = replace(model, layers=0)
+    training = TrainingSettings(steps=800, batch=32, learning_rate=2e-3)
+
+    def draw(self, size: int, generator: torch.Generator) -> Batch:
+        """Draw stories."""
+        drawn = random.Random(int(torch.randint(2**62, (), generator=generator)))  # noqa: S311 - not for secrets
+        rows = torch.zeros(size, LONGEST + 1, dtype=torch.long)
+        counts = torch.zeros(size, 1, dtype=torch.long)
+        for row in range(size):
+            words = story(
+                lambda some: some[int(drawn.random() * len(some))], lambda share: drawn.random() < share
+            ).words
+            rows[row, : len(words)] = torch.tensor([_IDS[word] for word in words])
+            counts[row] = len(words)
+        beyond = torch.arange(1, LONGEST + 1) > counts
+        return Batch(rows[:, :-1], rows[:, 1:].masked_fill(beyond, IGNORED))
+
+    def read(self, text: str) -> tuple[Tokens, Tokens | None]:
+        """Return the words of a text; a word that is known only with another first letter is read as that."""
+        parts = [(_as_known(word), start, end) for word, start, end in parts_of(text, r"\w+|[^\w\s]")]
+        return tokens_of(text, parts, self.labels, most=LONGEST), None
+
+
+def _as_known(word: str) -> str:
+    written = (word, word.lower(), word.capitalize())
+    return next((form for form in written if form in _IDS), word)
+
+
+_IDS = {label: id_ for id_, label in enumerate(Stories.labels)}
+_KINDS = tuple(
+    (
+        torch.tensor(
+            [id_ for form in {*PRONOUNS[pronoun].values()} for id_ in (_IDS.get(form), _IDS.get(form.title())) if id_]
+        ),
+        torch.tensor([_IDS[noun] for noun in nouns]),
+    )
+    for pronoun, nouns in (("he", BOYS), ("she", GIRLS), ("it", (*ANIMALS, *THINGS)))
+)
+"""For each pronoun, the ids of its forms, and of the nouns that it can stand for"""
+_NOUNS = torch.tensor(
+    [_IDS[noun] for noun in (*BOYS, *GIRLS, *ANIMALS, *THINGS, *(place.split()[-1] for place in PUT))]
+)
