@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+
 from attnviz.training.stories.words import PRONOUNS
 
 AGAIN = 0.8

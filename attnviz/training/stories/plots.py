@@ -30,12 +30,14 @@ LONGEST = 80
 MOST = 8
 """The most sentences"""
 Chosen = TypeVar("Chosen")
+BEGINS = 0.7
+"""How often a story without a job begins with who it is about"""
 ASKS = 0.6
 """How often a story that can ask something at its end does so"""
 
 
 def story(choose: Choose, chance: Chance) -> Story:
-    """Draw a story of 4 to 8 sentences.
+    """Draw a story of 3 to 8 sentences.
 
     Args:
         choose: draws one of several texts.
@@ -44,7 +46,8 @@ def story(choose: Choose, chance: Chance) -> Story:
     told = Story(choose, chance)
     hero = _person(told)
     friend = _person(told, hero.noun)
-    _begin(told, hero)
+    if hero.job or chance(BEGINS):
+        _begin(told, hero)
     plot = _one_of(told, _PLOTS if hero.job else _PLOTS[1:])
     plot(told, hero, friend)
     if plot is not _need and told.sentences < 6 and len(told.words) < LONGEST // 2 and chance(0.5):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 from dataclasses import replace
 
 import torch
@@ -16,12 +15,9 @@ from attnviz.training.stories.plots import LONGEST, story
 from attnviz.training.stories.words import ANIMALS, BOYS, GIRLS, PRONOUNS, PUT, THINGS, VOCABULARY
 from attnviz.training.tasks.task import (
     IGNORED,
-    AnsweringModel,
     Batch,
     Pattern,
     Task,
-    continued,
-    known,
     mean_weight,
     parts_of,
     tokens_of,
