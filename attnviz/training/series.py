@@ -136,7 +136,7 @@ CHAR_GPT = Plan(
 STORY_LAYERS, STORY_WIDTH = 4, 128
 """The shipped model of `stories` is deeper and wider than the one that trains in front of an audience"""
 STORY_TRAINING = TrainingSettings(
-    steps=3500, batch=32, learning_rate=2e-3, warm_up=100, decay="cosine", last_rate=0.02, optimiser="muon",
+    steps=2000, batch=32, learning_rate=2e-3, warm_up=100, decay="cosine", last_rate=0.02, optimiser="muon",
     weight_decay=0.1, precision="bfloat16",
 )  # fmt: skip
 """About 20 minutes on one core"""
@@ -149,6 +149,7 @@ TASK_STEPS: Mapping[str, int] = MappingProxyType(
 TASK_SEEDS: Mapping[str, int] = MappingProxyType({"tagging": 1})
 """Seeds other than 0. With this one, each of the two tagging patterns appears in a separate head"""
 STORIES = "stories"
+"""The name of the task, and of its shipped model"""
 SHIPPED = ("chargpt", STORIES, *TASK_STEPS)
 """The shipped models, in the order in which the app offers them"""
 

@@ -95,11 +95,11 @@ class Story:
 
     def _mention(self, entity: Entity, form: str, *, starts: bool) -> None:
         sentence, age = len(self.ends), len(self.ends) - entity.sentence
-        if form in ("he", "him", "his") and self.last.get(entity.pronoun) is entity and age <= 1:
-            if age == 0 or form == "his" or self.chance(AGAIN):
-                self._add(PRONOUNS[entity.pronoun][form], entity.at, starts=starts)
-                entity.sentence = sentence
-                return
+        is_clear = form in PRONOUNS["he"] and self.last.get(entity.pronoun) is entity and age <= 1
+        if is_clear and (age == 0 or form == "his" or self.chance(AGAIN)):
+            self._add(PRONOUNS[entity.pronoun][form], entity.at, starts=starts)
+            entity.sentence = sentence
+            return
         if form == "his":
             self._add("the", starts=starts)
             return

@@ -81,8 +81,8 @@ def _thing(told: Story, other: str = "") -> Entity:
     return Entity("it", noun, told.choose(THINGS[noun].adjectives))
 
 
-def _animal(told: Story, nouns: tuple[str, ...] = tuple(ANIMALS)) -> Entity:
-    noun = told.choose(nouns)
+def _animal(told: Story, nouns: tuple[str, ...] = ()) -> Entity:
+    noun = told.choose(nouns or tuple(ANIMALS))
     return Entity("it", noun, told.choose(ANIMALS[noun].adjectives))
 
 
@@ -185,7 +185,8 @@ def _swap(told: Story, a: Entity, f: Entity) -> None:
             u=other,
         )
         told.say(
-            f"{{a:name}} {THINGS[other.noun].use} {{a:his}} {{u:noun}} , and {{f:name}} {THINGS[thing.noun].use} {{f:his}} {{t:noun}} .",
+            f"{{a:name}} {THINGS[other.noun].use} {{a:his}} {{u:noun}} , "
+            f"and {{f:name}} {THINGS[thing.noun].use} {{f:his}} {{t:noun}} .",
             a=a,
             f=f,
             t=thing,

@@ -72,7 +72,13 @@ class Stories(Task):
         Pattern("refers", "he, she and it look at what they stand for", _names_it),
     )
     control = "Without a layer it sees one word alone, and can't know who is spoken of, or what was put where."
-    examples = ("There was a girl named Anna . She had a red ball",)
+    examples = (
+        "There was a girl named Anna. She had a white rabbit. It",
+        "Leo had a golden ring, and Mia had an old map. Leo wanted",
+        "Lily had a silver flute. One day she put it under the bed and went to the park. When",
+        "Tom was a sailor. One morning Kate came to the harbour because",
+    )
+    end = END
     model = TokenConfig(len(labels), LONGEST, layers=2, heads=4, width=64)
     control_model = replace(model, layers=0)
     training = TrainingSettings(steps=800, batch=32, learning_rate=2e-3)

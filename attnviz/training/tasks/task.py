@@ -183,6 +183,10 @@ class Task(Subject):
     """The data that it draws sequences from; None if they are generated"""
     writes = False
     """Whether a model writes its answer token by token, and `solution` returns the right one"""
+    end = ""
+    """The token at which a text ends, for a task whose model writes texts of words; "" for all others"""
+    end = ""
+    """The token at which a text ends, for a task whose model writes texts of words; "" for all others"""
     sign = ""
     """The token at which answers begin: no position before it counts; "" if they begin at the first token"""
     whole = False
