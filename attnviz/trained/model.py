@@ -250,8 +250,8 @@ def about(model: TrainedModel) -> str:
     right, end = number(100 * card.accuracy, 1), "" if task.title[-1] in "?!." else "."
     if task.end:
         return (
-            f"Trained on {task.name} from a grammar of this project, {len(model.labels) - 1} words, to predict the next "
-            f"word: {counted(steps, 'step')}. On {task.name} that it was not trained on, its loss is "
+            f"Trained on {task.name} from a grammar of this project, {len(model.labels) - 1} words, to predict each "
+            f"next word: {counted(steps, 'step')}. On {task.name} that it was not trained on, its loss is "
             f"{number(card.loss, 2)} nats a word, and its first guess is right for {right} % of the words."
         )
     if card.files is not None:

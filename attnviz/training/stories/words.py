@@ -195,7 +195,11 @@ THINGS = {
         ("little", "green", "wooden"), ("had two sails", "could float"), "sailed", "loved the sea", "hit a rock"
     ),
     "flute": Thing(
-        ("wooden", "silver", "small"), ("had six holes", "made a high sound"), "played", "liked music", "lost {t:his} sound"
+        ("wooden", "silver", "small"),
+        ("had six holes", "made a high sound"),
+        "played",
+        "liked music",
+        "lost {t:his} sound",
     ),
     "scarf": Thing(
         ("warm", "long", "red"), ("was made of wool", "had white stripes"), "wore", "was often cold", "blew away"

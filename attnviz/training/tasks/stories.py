@@ -27,9 +27,9 @@ END = "<end>"
 """The token after the last word of a story"""
 
 
-def _names_it(weights: Tensor, batch: Batch) -> Tensor:
-    """Return the mean weight of he, she, it and their other forms on the nouns that name what they stand for, (H,)."""
-    return mean_weight(weights, referents(batch.ids))
+def _stands_for(weights: Tensor, batch: Batch) -> Tensor:
+    """Return the mean weight of "It" at the start of a sentence on the noun that it stands for, (H,)."""
+    return mean_weight(weights, referents(batch.ids) & (batch.ids == _IDS["It"])[:, :, None])
 
 
 def _comes_next(weights: Tensor, batch: Batch) -> Tensor:
@@ -63,13 +63,13 @@ class Stories(Task):
         "places come up again, and he, she and it stand for them."
     )
     expected = (
-        "Heads look back for the noun that comes next: who has the ball, where it was put. At he, she and it, a head "
-        "looks at the one that it stands for."
+        "A head looks back for the noun that comes next: who has the ball, where it was put. At the beginning of a "
+        "sentence, It looks at the animal or thing that it stands for: what follows depends on which it is."
     )
     labels = (END, *VOCABULARY)
     patterns = (
         Pattern("next", "looks at the noun that comes next", _comes_next),
-        Pattern("refers", "he, she and it look at what they stand for", _names_it),
+        Pattern("refers", "It looks at the animal or thing that it stands for", _stands_for),
     )
     control = "Without a layer it sees one word alone, and can't know who is spoken of, or what was put where."
     examples = (

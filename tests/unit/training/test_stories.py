@@ -98,7 +98,7 @@ def test_what_is_answered_was_told() -> None:
             thing = match[1]
             events = rf"(\w+) had an? \w+ {thing}|gave (?:\w+ )?{thing} to (\w+)|brought (\w+) an? \w+ {thing}"
             owners = ["".join(owner) for owner in re.findall(events, before)]
-            assert answer == f"{owners[-1]} had {thing}", text
+            assert answer.replace("the ", "") == f"{owners[-1]} had {thing}", text
             answered["owner"] += 1
     assert {"Who", "Where", "What", "Why", "owner"} == set(answered)
     assert min(answered.values()) > 50
@@ -131,7 +131,7 @@ def test_a_printed_story_is_read_as_the_same_words() -> None:
         ("ANNA ran 5 times", ["Anna", "ran", "5", "times"], [2, 3]),
     ],
 )
-def test_a_word_is_known_with_a_small_or_a_capital_first_letter(text: str, pieces: list[str], unknown: list[int]) -> None:
+def test_a_word_is_known_with_any_first_letter(text: str, pieces: list[str], unknown: list[int]) -> None:
     tokens, _ = TASK.read(text)
     assert list(tokens.pieces) == pieces
     assert [at for at, is_unknown in enumerate(tokens.unknown) if is_unknown] == unknown
