@@ -183,7 +183,7 @@ def show_card(model: object, page: str) -> None:
     with st.container(key="trained_card", gap="xsmall"):
         st.caption(plain(about(model)), help=None if model.task is None else plain(model.task.explanation))
         if model.task is not None and model.task.end:
-            with st.popover(f"Its {len(model.labels) - 1} words", type="tertiary", help="It knows no other words."):
+            with st.popover("All words that it knows", type="tertiary"):
                 st.markdown(plain(" ".join(label for label in model.labels if label != model.task.end)))
         for at, (says, kind, layer, head) in enumerate(heads(model)):
             go = partial(_show_head, model, page, kind, layer, head)

@@ -14,7 +14,7 @@ from attnviz.training.stories.grammar import Story
 from attnviz.training.stories.plots import story
 from attnviz.training.stories.words import VOCABULARY
 from attnviz.training.tasks import TASKS
-from attnviz.training.tasks.stories import END, referents
+from attnviz.training.tasks.stories import END, nouns_meant, referents
 from attnviz.training.tasks.task import IGNORED
 
 TASK = TASKS["stories"]
@@ -71,6 +71,32 @@ def test_a_pronoun_stands_for_the_last_person_or_thing_of_its_kind() -> None:
             assert cells[at].nonzero().flatten().tolist() == named
     assert set(counts) == set(STANDS_FOR)
     assert min(counts[word] for word in STANDS_FOR if word != "its") > 200
+
+
+PEOPLE = {
+    "boy", "girl", "baker", "farmer", "sailor", "painter", "gardener", "teacher", "cook", "tailor", "carpenter",
+    "singer", "doctor",
+}  # fmt: skip
+
+
+def test_what_he_she_and_it_stand_for_is_named_by_a_noun() -> None:
+    counts = Counter[str]()
+    for told in stories(2000):
+        words = told.words
+        cells = nouns_meant(torch.tensor([[TASK.labels.index(word) for word in words]]))[0]
+        first = next((word for word in words if word in HE | SHE))
+        for at, word in enumerate(words):
+            expected = []
+            if word in ("He", "She", "It"):
+                noun = next(before for before in reversed(words[:at]) if before in STANDS_FOR[word.lower()])
+                expected = [
+                    place
+                    for place in range(at)
+                    if (words[place] == noun if word == "It" else noun == first and words[place] in PEOPLE)
+                ]
+                counts[word] += bool(expected)
+            assert cells[at].nonzero().flatten().tolist() == expected, " ".join(words)
+    assert min(counts[word] for word in ("He", "She", "It")) > 500
 
 
 def with_nouns(words: list[str]) -> str:
