@@ -120,5 +120,5 @@ def share(sentences: Iterator[list[str]]) -> float:
 
 def test_what_the_model_writes_are_sentences_and_what_a_table_of_pairs_writes_are_not() -> None:
     assert share(written(200)) >= 0.95
-    assert share(by_pairs(200)) < 0.65
+    assert share(by_pairs(200)) < 0.5
     assert not is_sentence("Had she a ball .".split()) and not is_sentence("Ball Tom the .".split())
