@@ -139,7 +139,7 @@ STORY_TRAINING = TrainingSettings(
     steps=2000, batch=32, learning_rate=2e-3, warm_up=100, decay="cosine", last_rate=0.02, optimiser="muon",
     weight_decay=0.1, precision="bfloat16",
 )  # fmt: skip
-"""About 20 minutes on one core"""
+"""About 10 minutes on one quiet core"""
 TASK_RATE = 3e-3
 """The learning rate of the shipped task models: higher than in the live trainings shown to an audience"""
 TASK_STEPS: Mapping[str, int] = MappingProxyType(

@@ -92,6 +92,8 @@ class Stories(Task):
         "Tom was a sailor. One morning Kate came to the harbour because",
     )
     end = END
+    held_out_count = 128
+    """Fewer than of other tasks: their logits are large"""
     model = TokenConfig(len(labels), LONGEST, layers=2, heads=4, width=64)
     control_model = replace(model, layers=0)
     training = TrainingSettings(steps=400, batch=32, learning_rate=5e-3, optimiser="muon")
