@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from attnviz.trace.model import Model
 
 CHARACTERS, TOKENS = 60, 30
-"""The most characters that a model of characters writes at once, and the most tokens of another model"""
+"""The most characters that a model of characters writes at once, and the most tokens of a model from transformers"""
 SECONDS = 4.0
 """No further token is begun after this time"""
 UNKNOWN = "�"
@@ -52,7 +52,7 @@ def room(model: Model, tokens: Tokens) -> int:
     """Return how many tokens a model may write after a text: 0 if it has not learned to write, or can read no more."""
     if isinstance(model, TrainedModel):
         writes, size = model.task is None or bool(model.task.end), model.block_size
-        most = CHARACTERS if model.task is None else TOKENS
+        most = CHARACTERS if model.task is None else size  # a story is short, and ends by itself
     elif isinstance(model, TransformersModel):
         writes = tuple(model.description.layers) == ("decoder",) and model.vocabulary is not None
         most, size = TOKENS, model.max_tokens

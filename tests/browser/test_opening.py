@@ -295,7 +295,7 @@ def test_the_story_gpt_is_chosen_and_writes_on_until_it_is_stopped(page: Page, a
     stories = trained.load("stories")
     text = examples(stories)[0]
     ids = list(stories.read(text)[0].ids)
-    draws = list(generate(stories.module, ids, 30, Sampling()))
+    draws = list(generate(stories.module, ids, 60, Sampling()))
     words = [stories.labels[draw.id] for draw in draws]
     written = re.sub(r" ([.,?])", r"\1", "".join(f" {word}" for word in words))
     head = stories.card.heads["refers"]

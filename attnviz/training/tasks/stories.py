@@ -84,7 +84,9 @@ class Stories(Task):
         Pattern("next", "looks at the noun that comes next", _comes_next),
         Pattern("refers", "He, She and It look at the noun that says what they stand for", _stands_for),
     )
-    control = "Without a layer it sees one word and its place alone: it can't know who is spoken of, or what was put where."
+    control = (
+        "Without a layer it sees one word and its place alone: it can't know who is spoken of, or what was put where."
+    )
     examples = (
         "There was a girl named Anna. She had a white rabbit. It",
         "Leo had a golden ring, and Mia had an old map. Leo wanted",

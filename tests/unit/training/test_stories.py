@@ -84,7 +84,7 @@ def test_what_he_she_and_it_stand_for_is_named_by_a_noun() -> None:
     for told in stories(2000):
         words = told.words
         cells = nouns_meant(torch.tensor([[TASK.labels.index(word) for word in words]]))[0]
-        first = next((word for word in words if word in HE | SHE))
+        first = next(word for word in words if word in HE | SHE)
         for at, word in enumerate(words):
             expected = []
             if word in ("He", "She", "It"):
