@@ -85,7 +85,8 @@ def test_models_are_shared_and_others_are_refused_in_a_sentence() -> None:
         with pytest.raises(ModelError) as found:
             trained.load(name)
         assert str(found.value) == (
-            f"There is no trained model “{name}”: there are chargpt, stories, induction, reverse, sort, numbers, tagging."
+            f"There is no trained model “{name}”: there are chargpt, stories, induction, reverse, sort, numbers, "
+            "tagging."
         )
     with pytest.raises(ModelError) as found:
         trained.load("trained-000000000000")
