@@ -60,7 +60,8 @@ TAGS = {
     ",": ",", ".": ".", "?": "?",
 }  # fmt: skip
 """The words by what they can be: M name, P pronoun, D determiner, H either of these, A adjective, N noun,
-V verb in the past, F other forms of verbs, R adverb, I preposition, C conjunction, S what a sentence begins with, Q question word"""
+V verb in the past, F other forms of verbs, R adverb, I preposition, C conjunction, S what a sentence begins with,
+Q question word"""
 LETTERS = {
     word: "".join(tag for tag, words in TAGS.items() if word in {*words.split(), *words.lower().split()})
     for word in {word.lower() for word in VOCABULARY}
