@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from attnviz.trace.model import Model
 
 CHARACTERS, TOKENS = 60, 30
-"""The most characters that a model of characters writes at once, and the most tokens of another model"""
+"""The most characters that a model of characters writes at once, and the most tokens of a model from transformers"""
 SECONDS = 4.0
 """No further token is begun after this time"""
 UNKNOWN = "�"
@@ -51,7 +51,8 @@ class WrittenToken:
 def room(model: Model, tokens: Tokens) -> int:
     """Return how many tokens a model may write after a text: 0 if it has not learned to write, or can read no more."""
     if isinstance(model, TrainedModel):
-        writes, most, size = model.task is None, CHARACTERS, model.block_size
+        writes, size = model.task is None or bool(model.task.end), model.block_size
+        most = CHARACTERS if model.task is None else size  # a story is short, and ends by itself
     elif isinstance(model, TransformersModel):
         writes = tuple(model.description.layers) == ("decoder",) and model.vocabulary is not None
         most, size = TOKENS, model.max_tokens
@@ -68,11 +69,18 @@ def write_on(model: Model, tokens: Tokens) -> list[WrittenToken]:
         return list(_written_by_transformers(model, ids, count))
     if not count or not isinstance(model, TrainedModel):
         return []
-    characters = model.labels
-    return [
-        _written(draw.id, draw.probabilities, characters[draw.id], lambda token: label_of(characters[token]))
-        for draw in generate(model.module, ids, count, Sampling())
-    ]
+    return list(_written_by_trained(model, ids, count))
+
+
+def _written_by_trained(model: TrainedModel, ids: Sequence[int], count: int) -> Iterator[WrittenToken]:
+    labels, end = model.labels, None if model.task is None else model.task.end
+    for draw in generate(model.module, ids, count, Sampling()):
+        piece = labels[draw.id]
+        if piece == end:
+            return
+        is_joined = end is None or not piece[0].isalnum()  # a character, or a punctuation mark
+        text = piece if is_joined else f" {piece}"
+        yield _written(draw.id, draw.probabilities, text, lambda token: label_of(labels[token]))
 
 
 def _written_by_transformers(model: TransformersModel, ids: Sequence[int], count: int) -> Iterator[WrittenToken]:

@@ -253,6 +253,13 @@ def about(model: TrainedModel) -> str:
             f"trained on, its loss is {number(card.loss, 2)} nats a character."
         )
     right, end = number(100 * card.accuracy, 1), "" if task.title[-1] in "?!." else "."
+    if task.end:
+        return (
+            f"Trained on short {task.name} from a grammar of this project, of {len(model.labels) - 1} different words "
+            f"and punctuation marks, to predict each next one: {counted(steps, 'step')}. On {task.name} that it was "
+            f"not trained on, its loss is {number(card.loss, 2)} nats a word, and its first guess is right for "
+            f"{right} %."
+        )
     if card.files is not None:
         usual = number(100 * card.files.right / max(1, card.files.words), 1)
         return (

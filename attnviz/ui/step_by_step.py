@@ -25,6 +25,7 @@ from attnviz.sources import PRETRAINED, TRAINED
 from attnviz.sources.shown import ShownHead
 from attnviz.steps import PARTS, STEPS, names_at, walk_names_at
 from attnviz.trace.model import Place, places
+from attnviz.training.series import STORIES
 from attnviz.ui import caches, shell, state
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import DESCRIBED, RESOURCES, SavedView, shown_with, view_of
@@ -106,14 +107,14 @@ class FirstView:
 
 FIRST_VIEWS = {
     BUILT_IN: FirstView("MiniLM, a BERT", "a real BERT", {}),
-    "chargpt": FirstView(
-        "Character GPT",
-        "a small GPT that writes on",
-        {"source": TRAINED.key, "step": "tokens", "q": "20", "model": "chargpt"},
+    STORIES: FirstView(
+        "Story GPT",
+        "a small GPT that writes stories, word by word",
+        {"source": TRAINED.key, "step": "tokens", "q": "13", "model": STORIES},
     ),
 }
-"""By the names of their models. The character GPT opens with its own text and head (`trained.shipped.opening`); its
-last character is chosen, after which it writes on."""
+"""By the names of their models. The story GPT opens with its own text and head (`trained.shipped.opening`); the last
+word is chosen, a pronoun, after which it writes on."""
 
 
 def _first_views() -> list[dict[str, Any]]:

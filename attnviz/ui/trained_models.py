@@ -182,6 +182,9 @@ def show_card(model: object, page: str) -> None:
         return
     with st.container(key="trained_card", gap="xsmall"):
         st.caption(plain(about(model)), help=None if model.task is None else plain(model.task.explanation))
+        if model.task is not None and model.task.end:
+            with st.popover("All words that it knows", type="tertiary"):
+                st.markdown(plain(" ".join(label for label in model.labels if label != model.task.end)))
         for at, (says, kind, layer, head) in enumerate(heads(model)):
             go = partial(_show_head, model, page, kind, layer, head)
             st.button(plain(says), key=f"trained_head_{at}", type="tertiary", help="Show this head", on_click=go)

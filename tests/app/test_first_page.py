@@ -1,8 +1,10 @@
-"""The models to begin with on the first page, and what the character GPT writes on, against plain torch."""
+"""The models to begin with on the first page, and what they and the character GPT write on, against plain torch."""
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -35,16 +37,21 @@ def shown(at: AppTest) -> list[str]:
 
 def test_the_first_page_offers_a_bert_and_a_gpt() -> None:
     at = open_page()
-    assert [first["title"] for first in payload(at, "walk")[0]["first"]] == ["MiniLM, a BERT", "Character GPT"]
+    assert [first["title"] for first in payload(at, "walk")[0]["first"]] == ["MiniLM, a BERT", "Story GPT"]
     assert (shown(at), header(at)["opening"], header(at)["writes"]) == (["minilm"], True, None)
-    choose(at, "opens", "chargpt")
-    assert (shown(at), header(at)["opening"]) == (["chargpt"], True)
-    text = examples(trained.load("chargpt"))[0]
+    choose(at, "opens", "stories")
+    assert (shown(at), header(at)["opening"]) == (["stories"], True)
+    model = trained.load("stories")
+    text = examples(model)[0]
     assert at.text_area(key="text").value == text
-    chosen = values(at)
-    assert (chosen["step"], chosen["q"]) == ("tokens", len(text) - 1)
-    assert walk(at)[1].header.model == "chargpt"
-    choose(at, "head", 0)
+    chosen, pieces = values(at), model.read(text)[0].pieces
+    assert (chosen["step"], chosen["q"], pieces[-1]) == ("tokens", len(pieces) - 1, "It")
+    assert walk(at)[1].header.model == "stories"
+    head = model.card.heads["refers"]
+    weights = model.trace(text).attentions(head.layer)[head.head, -1]
+    assert pieces[int(weights.argmax())] == "rabbit"
+    assert weights.max() > 0.5
+    choose(at, "head", 0 if head.head else 1)
     assert (shown(at), header(at)["opening"]) == ([], False)
     choose(at, "opens", "minilm")
     assert (shown(at), dict(at.query_params)) == (["minilm"], {})
@@ -63,40 +70,65 @@ def test_a_name_that_is_none_of_theirs_opens_nothing() -> None:
 
 
 def test_the_second_models_link_is_the_view_that_it_opens() -> None:
-    view, _ = PAGES["step_by_step"].read(FIRST_VIEWS["chargpt"].link)
+    view, _ = PAGES["step_by_step"].read(FIRST_VIEWS["stories"].link)
     link = PAGES["step_by_step"].write(view, PAGES["step_by_step"].link_keys("trained"))
     at = open_page(**link)
-    assert (shown(at), dict(at.query_params)) == (["chargpt"], link)
+    assert (shown(at), dict(at.query_params)) == (["stories"], link)
 
 
-def drawn_by_torch(text: str, count: int) -> tuple[str, list[float]]:
-    """Sample characters with the first seed, each from all of the text before; return them and their shares."""
-    model = trained.load("chargpt")
+def drawn_by_torch(name: str, given: Sequence[str], count: int) -> tuple[list[str], list[float]]:
+    """Sample tokens with the first seed, each from all of the text before; return them and their shares."""
+    model = trained.load(name)
     generator = torch.Generator().manual_seed(0)
-    written, shares = "", []
+    written, shares = list(given), []
     for _ in range(count):
-        ids = torch.tensor([model.labels.index(character) for character in text + written])
+        ids = torch.tensor([model.labels.index(label) for label in written])
         share, order = model.logits(ids)[-1].softmax(-1).sort(descending=True, stable=True)
         number = torch.rand((), generator=generator)
         rank = int((share.double().cumsum(-1) <= number).sum())
-        written += model.labels[int(order[rank])]
+        written.append(model.labels[int(order[rank])])
         shares.append(float(share[rank]))
-    return written, shares
+    return written[len(given) :], shares
+
+
+def test_a_story_is_written_on_word_by_word_until_its_end() -> None:
+    text = examples(trained.load("stories"))[1]
+    at = open_page(source="trained", model="stories", text=text, step="tokens")
+    pieces = trained.load("stories").read(text)[0].pieces
+    tokens = json.loads(requested(payload(at, "walk")[0]["writes"]["digest"]))
+    written, shares = drawn_by_torch("stories", pieces, 80 - len(pieces))
+    count = written.index("<end>")
+    assert [token["label"] for token in tokens] == written[:count]
+    assert [token["share"] for token in tokens] == pytest.approx(shares[:count], abs=1e-4)
+    more = "".join(token["text"] for token in tokens)
+    assert more == re.sub(r" ([.,?])", r"\1", " " + " ".join(written[:count]))
+    choose(at, "written", more)
+    assert at.text_area(key="text").value == text + more
+    assert trained.load("stories").read(text + more)[0].pieces == (*pieces, *written[:count])
+    assert values(at)["q"] == len(pieces) + count - 1, "its last word is chosen"
+
+
+def test_all_words_that_a_model_of_stories_knows_can_be_read() -> None:
+    at = open_page(source="trained", model="stories", text="Tom had a dragon.", step="tokens")
+    (words,) = [block.value.replace("\\", "").split() for block in at.markdown if "rabbit" in block.value]
+    assert words == [label for label in trained.load("stories").labels if label != "<end>"]
+    assert any("from a grammar of this project\\, of 482 different words" in caption.value for caption in at.caption)
 
 
 def test_the_characters_that_are_written_on_are_torchs_and_become_the_text() -> None:
     at = open_page(source="trained", model="chargpt", text="ROMEO:", step="tokens")
     offered = payload(at, "walk")[0]["writes"]
     tokens = json.loads(requested(offered["digest"]))
-    written, shares = drawn_by_torch("ROMEO:", CHARACTERS)
-    assert "".join(token["text"] for token in tokens) == written
+    written, shares = drawn_by_torch("chargpt", "ROMEO:", CHARACTERS)
+    assert [token["text"] for token in tokens] == written
     for token, share in zip(tokens, shares, strict=True):
         assert abs(token["share"] - share) < 1e-4
         if token["label"] in token["labels"]:
             assert token["shares"][token["labels"].index(token["label"])] == token["share"]
-    choose(at, "written", written[:7])
-    assert at.text_area(key="text").value == f"ROMEO:{written[:7]}"
-    assert at.query_params["text"] == f"ROMEO:{written[:7]}"
+    first = "".join(written[:7])
+    choose(at, "written", first)
+    assert at.text_area(key="text").value == f"ROMEO:{first}"
+    assert at.query_params["text"] == f"ROMEO:{first}"
     assert values(at)["q"] == 12, "its last character is chosen"
     again = open_page(source="trained", model="chargpt", text="ROMEO:", step="tokens")
     assert payload(again, "walk")[0]["writes"]["digest"] == offered["digest"]

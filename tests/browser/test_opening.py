@@ -16,7 +16,6 @@ from attnviz import trained
 from attnviz.links.pages import OPENING
 from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
-from attnviz.tokens.value import label_of
 from attnviz.toy.config import TransformerConfig
 from attnviz.toy.transformer import trace_transformer
 from attnviz.trained.model import examples
@@ -316,27 +315,25 @@ def test_each_step_after_the_output_is_a_link_to_its_numbers_on_the_page_of_the_
     expect(following).to_contain_text(" → Logits → Softmax")
 
 
-def test_the_character_gpt_is_chosen_and_writes_on_until_it_is_stopped(page: Page, app_url: str) -> None:
-    chargpt = trained.load("chargpt")
-    text = examples(chargpt)[0]
-    ids = [chargpt.labels.index(character) for character in text]
-    draws = list(generate(chargpt.module, ids, 60, Sampling()))
-    written = "".join(chargpt.labels[draw.id] for draw in draws)
+def test_the_story_gpt_is_chosen_and_writes_on_until_it_is_stopped(page: Page, app_url: str) -> None:
+    stories = trained.load("stories")
+    text = examples(stories)[0]
+    ids = list(stories.read(text)[0].ids)
+    draws = list(generate(stories.module, ids, 60, Sampling()))
+    words = [stories.labels[draw.id] for draw in draws]
+    written = re.sub(r" ([.,?])", r"\1", "".join(f" {word}" for word in words))
+    head = stories.card.heads["refers"]
+    share = float(stories.trace(text).attentions(head.layer)[head.head, -1].max())
     sentence = settled_at(page, app_url).get_by_role("region", name="Sentence")
     models = doors(page).get_by_role("group", name="Models to begin with")
     expect(models.get_by_role("button", name="MiniLM, a BERT", pressed=True)).to_be_visible()
-    models.get_by_role("button", name="Character GPT").click()
-    expect(models.get_by_role("button", name="Character GPT", pressed=True)).to_be_visible()
-    expect(finding(page)).to_have_text("“␣” gives 100 % of its attention to “:”.")
+    models.get_by_role("button", name="Story GPT").click()
+    expect(models.get_by_role("button", name="Story GPT", pressed=True)).to_be_visible()
+    expect(finding(page)).to_have_text(f"“It” gives {100 * share:.0f} % of its attention to “rabbit”.")
+    expect(doors(page)).to_contain_text("in a small GPT that writes stories, word by word.")
     guesses = sentence.locator(".guesses")
-    likeliest = label_of(chargpt.labels[int(draws[0].order[0])])
-    expect(guesses).to_contain_text(f"after “␣”:{likeliest} {100 * float(draws[0].probabilities.max()):.0f} %")
-
-    sentence.get_by_role("button", name=re.compile("^o: T 100 %")).first.hover()  # its share is wider than “T”
-    expect(finding(page)).to_contain_text("“T”")
-    left = "(all) => all[0].getBoundingClientRect().x"
-    assert sentence.locator(".share").evaluate_all(left) >= sentence.locator(".words").evaluate_all(left)
-    page.mouse.move(0, 0)
+    likeliest = stories.labels[int(draws[0].order[0])]
+    expect(guesses).to_contain_text(f"after “It”:{likeliest} {100 * float(draws[0].probabilities.max()):.0f} %")
 
     sentence.get_by_role("button", name="Write on").press("Enter")
     new = sentence.locator(".word.written")
@@ -347,15 +344,25 @@ def test_the_character_gpt_is_chosen_and_writes_on_until_it_is_stopped(page: Pag
     whole = query(page)["text"]
     assert (text + written).startswith(whole)
     expect(new).to_have_count(0)
-    expect(sentence.locator(".word")).to_have_count(len(whole))
-    assert query(page)["q"] == str(len(whole) - 1)
+    count = len(stories.read(whole)[0])
+    expect(sentence.locator(".word")).to_have_count(count)
+    assert query(page)["q"] == str(count - 1)
     expect(page.locator(".st-key-text textarea")).to_have_value(whole)
     expect(doors(page)).to_be_hidden()
     page.go_back()
-    expect(sentence.locator(".word")).to_have_count(len(text))
+    expect(sentence.locator(".word")).to_have_count(len(ids))
     page.go_back()
     page.wait_for_url(lambda url: url.rstrip("/") == app_url)
     expect(finding(page)).to_contain_text("97 %")
+
+
+def test_a_share_that_is_wider_than_its_character_stays_beside_the_words(page: Page, app_url: str) -> None:
+    link = urlencode({"source": "trained", "step": "tokens", "q": "20", "model": "chargpt"})
+    sentence = settled_at(page, f"{app_url}/?{link}").get_by_role("region", name="Sentence")
+    sentence.get_by_role("button", name=re.compile("^o: T 100 %")).first.hover()  # its share is wider than “T”
+    expect(finding(page)).to_contain_text("“T”")
+    left = "(all) => all[0].getBoundingClientRect().x"
+    assert sentence.locator(".share").evaluate_all(left) >= sentence.locator(".words").evaluate_all(left)
 
 
 def test_guesses_that_take_many_logits_come_where_they_are_shown(page: Page, app_url: str) -> None:

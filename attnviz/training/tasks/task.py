@@ -183,8 +183,14 @@ class Task(Subject):
     """The data that it draws sequences from; None if they are generated"""
     writes = False
     """Whether a model writes its answer token by token, and `solution` returns the right one"""
+    end = ""
+    """The token at which a text ends, for a task whose model writes texts of words; "" for all others"""
+    end = ""
+    """The token at which a text ends, for a task whose model writes texts of words; "" for all others"""
     sign = ""
     """The token at which answers begin: no position before it counts; "" if they begin at the first token"""
+    held_out_count = HELD_OUT
+    """How many held-out sequences are used for evaluation, if its batches are drawn"""
     whole = False
     """Whether a sequence is right only if all its counted positions are, such as all digits of a sum"""
 
@@ -219,7 +225,7 @@ class Task(Subject):
 
     @cached_property
     def _held_out(self) -> Batch:
-        return self._kept(HELD_OUT, torch.Generator().manual_seed(0), held_out=True)
+        return self._kept(self.held_out_count, torch.Generator().manual_seed(0), held_out=True)
 
     def accuracy(self, logits: Tensor, batch: Batch) -> float:
         """Return the share of right sequences if `whole`, else of right positions among those that count."""

@@ -20,7 +20,9 @@ from attnviz.training.tasks import TASKS
 
 ALL = trained.names()
 OF_TASKS = [name for name in ALL if name in TASKS]
-MOST_BYTES = 8 * 2**20
+MOST_BYTES = 10 * 2**20
+LEAST = {"stories": 0.83}
+"""The share of right answers, where it is not 99 %: what happens next in a story is often open"""
 
 
 def test_they_are_small_and_each_has_its_card() -> None:
@@ -40,7 +42,7 @@ def test_they_are_small_and_each_has_its_card() -> None:
 def test_a_task_is_done_on_sequences_that_it_was_not_trained_on(name: str) -> None:
     model, task = trained.load(name), TASKS[name]
     found = evaluate(model.module, task)
-    assert found.accuracy >= 0.99
+    assert found.accuracy >= LEAST.get(name, 0.99)
     assert found.accuracy == pytest.approx(model.card.accuracy, abs=1e-6)
     assert found.loss == pytest.approx(model.card.loss, rel=1e-3, abs=1e-6)
 
@@ -83,7 +85,8 @@ def test_models_are_shared_and_others_are_refused_in_a_sentence() -> None:
         with pytest.raises(ModelError) as found:
             trained.load(name)
         assert str(found.value) == (
-            f"There is no trained model “{name}”: there are chargpt, induction, reverse, sort, numbers, tagging."
+            f"There is no trained model “{name}”: there are chargpt, stories, induction, reverse, sort, numbers, "
+            "tagging."
         )
     with pytest.raises(ModelError) as found:
         trained.load("trained-000000000000")

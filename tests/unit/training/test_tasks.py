@@ -265,6 +265,12 @@ HAND_MADE = {
         {1: [0], 2: [0, 1]},
         (4, 4),
     ),
+    ("stories", "next"): (["Tom had a dog . Tom fed the", "had a dog . Tom fed the dog"], {4: [0], 7: [3]}, (8, 8)),
+    ("stories", "refers"): (
+        ["There was a baker named Anna . She had a dog . It saw the dog . It ran", " ".join("_" * 19)],
+        {7: [3], 12: [10], 17: [10, 15]},
+        (19, 19),
+    ),
     ("tagging", "after"): (["he finds her late walks .", "_ _ _ _ _ _"], {2: [3, 4], 3: [4]}, (6, 6)),
 }  # fmt: skip
 

@@ -36,6 +36,7 @@ FAST = {
     "depth": ({"steps": 125, "learning_rate": 1e-2}, 0.9, 0.5),
     "numbers": ({"steps": 200, "learning_rate": 5e-3}, 0.9, 0.05),
     "tagging": ({"steps": 150, "learning_rate": 1e-2}, 0.85, 0.5),
+    "stories": ({"steps": 300}, 0.7, 0.5),
 }
 """Settings that are faster than those to watch; the accuracy that the model reaches, and the control does not"""
 PATTERNS = {
@@ -46,6 +47,7 @@ PATTERNS = {
     "depth": {"even": (0, 0.9)},
     "numbers": {"aligned": (0, 0.9), "weight": (0, 0.85)},
     "tagging": {"before": (0, 0.25), "after": (0, 0.4)},
+    "stories": {"next": (1, 0.15), "refers": (1, 0.3)},
 }
 """The layer whose head shows a pattern most, and how much at least"""
 
@@ -253,6 +255,7 @@ CONTROLS: dict[str, dict[str, object]] = {
     "induction": {"layers": 1}, "reverse": {"architecture": "decoder"}, "sort": {"layers": 0}, "recall": {"layers": 1},
     "counting": {"layers": 0}, "depth": {"layers": 0}, "addition": {"layers": 1}, "modular": {"layers": 0},
     "numbers": {"architecture": "decoder", "padding": None}, "tagging": {"layers": 0},
+    "stories": {"layers": 0},
 }  # fmt: skip
 """All in which a control differs from its model: see each task's `control`"""
 ROW = re.compile(

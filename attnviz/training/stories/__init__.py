@@ -1,0 +1,1 @@
+"""Short stories from a grammar, for a model of words to learn."""
