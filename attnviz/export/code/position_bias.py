@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from attnviz.pretrained.model import ModuleNames
-from attnviz.pretrained.own_code import position_maps
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.position_bias import PositionTerms, TermName
 
@@ -74,6 +73,8 @@ def bias_code(layer: LayerTrace, body: Any, names: ModuleNames) -> BiasCode:
     if bias is None:
         return BiasCode()
     if bias.terms is not None:
+        from attnviz.pretrained.own_code import position_maps  # transformers, which most scripts do without
+
         return BiasCode(RECORD.format(OF_TERMS), _terms(bias.terms, position_maps(body.get_submodule(names.attention))))
     if names.own_code == "LongT5LocalAttention":
         return BiasCode(lines=LONGT5 + ("" if layer.mask.cells is None else OUTSIDE))
