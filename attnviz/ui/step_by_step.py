@@ -199,19 +199,34 @@ def _way_to_answer(here: ShownHead) -> str:
     return f"{page.path.lstrip('/')}?{urlencode(query)}"
 
 
-def _following(here: ShownHead) -> dict[str, Any]:
-    """Return the steps of the whole model after the output of an attention: `Following` in frontend/types/walk.d.ts."""
+def _following(here: ShownHead) -> dict[str, Any] | None:
+    """Return the steps of the whole model after the output of an attention: `Following` in frontend/types/walk.d.ts.
+
+    None if they are not known.
+    """
     description = here.model.description
     numbers, all_places = description.numbers[here.kind], places(description.numbers)
+    stack = [place for place in all_places if (place.kind == "encoder") == (here.kind == "encoder")]
 
     def after(layer: int) -> list[list[str]]:
         names = names_at(description, Place(here.kind, layer))
         return [[name, PARTS[name].title_of(here.kind, layer)] for name in names[names.index("output") + 1 :]]
 
+    def next_place(layer: int) -> tuple[str, int] | None:
+        at = stack.index(Place(here.kind, layer)) + 1
+        if at == len(stack):
+            return None
+        title = f"layer {stack[at].layer}" if stack[at].layer != layer else "cross-attention"
+        return title, all_places.index(stack[at])
+
+    steps = after(numbers[0])
+    if not steps:
+        return None
     return {
         "layers": numbers,
         "blocks": [all_places.index(Place(here.kind, number)) for number in numbers],
-        "steps": after(numbers[0]),
+        "next": [next_place(number) for number in numbers],
+        "steps": steps,
         "last": after(numbers[-1]),
     }
 

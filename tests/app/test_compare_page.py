@@ -271,4 +271,4 @@ def test_the_formulas_and_more_measures_are_a_part_of_the_link_too() -> None:
     assert f"<b>{cosine:.4f}</b>" in notice(at) and len(at.latex) == len(FORMULAS) and link(at)["more"] == "measures"
     at = open_link(more="table")
     assert not at.latex and not at.table and "more" not in link(at)
-    assert ["no part Table of all heads" in one.value for one in at.warning] == [True]
+    assert ["no part “Table of all heads”" in one.value for one in at.warning] == [True]

@@ -231,6 +231,10 @@ AWAY_UNTIL_A_CLICK = """(path) => {
 """The server answers from the next click on: were it back before, what failed might be asked for again by itself."""
 
 
+VIEW = "() => document.querySelector('.st-key-walk .attnviz-isolated').shadowRoot.querySelector('.walk .inspector')"
+"""Whether what shows matrices is here"""
+
+
 def test_what_shows_matrices_is_fetched_while_the_sentence_is_read(page: Page, app_url: str) -> None:
     fetched: list[str] = []
     page.on("requestfinished", lambda request: fetched.append(re.sub(r".*/(?=\w+\.js$)", "", request.url)))
@@ -238,10 +242,31 @@ def test_what_shows_matrices_is_fetched_while_the_sentence_is_read(page: Page, a
     assert in_the_end(page, lambda: "drawing.js" in fetched, bool)
     document = next(n for n, address in enumerate(fetched) if ARRAYS in address)
     assert fetched.index("drawing.js") > document > fetched.index("walk.js")
+    page.wait_for_function(VIEW)
+    expect(page.locator(".walk .inspector")).to_be_hidden()  # the sentence has no cells
     page.route("**/*", lambda route: route.abort())
     page.get_by_role("radio", name="Scores", exact=True).click()
     scores = built_in_model().trace(OPENING["text"]).head(layer=3, head=1).scores
     np.testing.assert_allclose(matrix(page, "scores"), scores.numpy(), rtol=0, atol=1e-5)
+
+
+def test_what_is_pinned_or_guessed_while_the_script_is_on_its_way(page: Page, app_url: str) -> None:
+    held: list[Route] = []
+    page.route("**/matrix_view.js", lambda route: held.append(route))  # noqa: PLW0108
+    page.goto(f"{app_url}/?source=pretrained&layer=3&head=1&step=weights&predict=1&q=3&k=2")
+    note = page.locator(".walk .note")
+    expect(note).to_have_text("The picture is on its way …")
+    expect(page.locator(".walk .strip canvas")).to_have_count(0)  # they would show the row that is to be guessed
+    page.keyboard.press("r")
+    page.keyboard.press("Escape")
+    expect(page).not_to_have_url(re.compile("q=3"))
+    expect(page).to_have_url(re.compile("predict=1"))
+    assert len(held) == 1
+    held[0].continue_()
+    expect(page.locator(BOARD)).to_be_visible()
+    settled(page)
+    expect(note).to_have_text("")
+    expect(page.get_by_text("Row 0, “[CLS]”, is covered")).to_be_visible()
 
 
 def test_a_step_whose_script_does_not_come_says_so_and_is_shown_once_it_comes(page: Page, app_url: str) -> None:

@@ -122,7 +122,7 @@ def _show_more(
 ) -> None:
     """Show what is chosen below the picture, if anything is."""
     if state.get("more") not in (None, *MORE):
-        state.note(f"Compare has no part {KEYS['more'].titles[state.get('more')]} below the picture.")
+        state.note(f"Compare has no part “{KEYS['more'].titles[state.get('more')]}” below the picture.")
         state.put("more", None)
     more = state.choice("more", st.segmented_control, "More", MORE, label_visibility="collapsed")
     if more == "off":

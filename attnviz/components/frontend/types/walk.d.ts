@@ -139,9 +139,11 @@ interface Following {
   layers: number[];
   /** The numbers of their attentions in the model. */
   blocks: number[];
-  /** The names and titles of the steps in a block. */
+  /** By layer, the title and the number of the attention that comes next; null after the last one of a stack. */
+  next: ([string, number] | null)[];
+  /** The names and titles of the steps up to the next attention. */
   steps: [string, string][];
-  /** The same in the last block, up to the answer. */
+  /** The same after the last attention. */
   last: [string, string][];
 }
 /** attnviz/components/walk.py describes it. */

@@ -1,8 +1,11 @@
 // Says that numbers are on their way, if it takes long; and, where the page knows it, how many texts come before.
 
+import { SCRIPT } from "./loading.ts";
+
 const SOON = 300; // ms: what comes sooner needs no word
 const LONG = 1000; // ms
 const COMPUTED = "The numbers are being computed …";
+const DRAWN = "The picture is on its way …";
 
 export class Coming {
   element: HTMLElement;
@@ -18,15 +21,19 @@ export class Coming {
     this.home = home;
   }
 
-  /** Something is on its way. @param layer whose document it is, if it is one */
+  /**
+   * Something is on its way.
+   * @param layer whose document it is, if it is one
+   * @param what the names of the files
+   */
   begin(layer: number | undefined, what: string) {
     if (what === this.what) return;
     this.end();
     this.what = what;
     this.element.setAttribute("aria-busy", "true");
     this.timer = setTimeout(() => {
-      this.say(COMPUTED);
-      this.timer = setTimeout(() => this.tell(layer), LONG - SOON);
+      this.say(what === SCRIPT ? DRAWN : COMPUTED);
+      if (what !== SCRIPT) this.timer = setTimeout(() => this.tell(layer), LONG - SOON);
     }, SOON);
   }
 

@@ -67,7 +67,7 @@ export class End {
   followingOf({ layer }: Header, row: number) {
     const { answer = "", follows } = this.home;
     if (!follows) return null;
-    const { layers, blocks, steps, last } = follows;
+    const { layers, blocks, next, steps, last } = follows;
     const at = layers.indexOf(layer);
     const link = (title: string, part: string, block: number) => {
       const [path, query] = answer.split("?");
@@ -76,9 +76,9 @@ export class End {
       to.set("block", String(block));
       return template("a", { href: `${path}?${to}` }, title);
     };
-    const isLast = at === blocks.length - 1;
-    const links = (isLast ? last : steps).map(([part, title]) => link(title, part, blocks[at]));
-    if (!isLast) links.push(link(`layer ${layers[at + 1]}`, "embeddings", blocks[at + 1]));
+    const following = next[at];
+    const links = (following ? steps : last).map(([part, title]) => link(title, part, blocks[at]));
+    if (following) links.push(link(following[0], "embeddings", following[1]));
     return template(
       "nav",
       { class: "row-states" },

@@ -28,6 +28,7 @@ export class MatrixView {
       onFocus: (name) => walk.choose({ focus: name ?? "" }),
     });
     this.inspector = this.inspecting();
+    this.inspector.view.section.hidden = true; // until there is a picture
     walk.listing.root.before(this.inspector.view.section);
     this.gap = new LargestGap(walk.notice.root, this.inspector);
     walk.playing.offersExport(this.drawing.stage.board.element);

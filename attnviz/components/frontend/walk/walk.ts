@@ -212,7 +212,8 @@ export class Walk {
     guide?.show(values);
     if (!document) return;
     const { thumbnails, hidden_thumbnail: hidden } = document.arrays;
-    const isShown = !this.lecture && this.element.dataset.state !== "failed";
+    const mayGiveAway = values.predict && this.store.step?.can_be_covered && !this.view;
+    const isShown = !this.lecture && this.element.dataset.state !== "failed" && !mayGiveAway;
     const pictures = thumbnails && isShown ? { weights: thumbnails, ...(hidden && { hidden }) } : {};
     const covered = this.guess?.isOpen ? { row: this.guess.row, rows: document.header.query.labels.length } : null;
     const own = offered(document, values, this);
@@ -253,8 +254,8 @@ export class Walk {
   /** Pins what a word names, as the inspector does. */
   pinNamed(target: Target) {
     const pin = { q: target.row ?? this.store.values.q, k: target.column };
-    if (this.isFirst) this.choose(samePin(pin, this.store.values) ? NOTHING : pin);
-    else this.view?.inspector.pinNamed(target);
+    if (this.view && !this.isFirst) this.view.inspector.pinNamed(target);
+    else this.choose(samePin(pin, this.store.values) ? NOTHING : pin);
   }
 
   /** Whether the step is the sentence, which has no matrices to show. */
@@ -328,16 +329,16 @@ export class Walk {
 
   inspect(document: WalkDocument) {
     const { matrices, step } = this.store;
-    if (!matrices || !step?.picture) return;
+    if (!matrices || !step?.picture || !this.view) return;
     // In a long text a picture may be there before all that its arithmetic needs.
     const missing = ["weights", "head_outputs"].flatMap((name) => matrices.missing(name));
     if (missing.length) {
       this.lack(document, missing, "A cell can't be followed", false);
-      this.view?.inspector.wait();
+      this.view.inspector.wait();
       return;
     }
     this.lacking = NOTHING_LACKING;
-    this.view?.inspect();
+    this.view.inspect();
   }
 
   // ---- what is not there yet
@@ -406,9 +407,10 @@ export class Walk {
     event.preventDefault();
   }
 
-  /** Escape lets go of the row of the sentence, as the inspector does of a cell's. */
+  /** Escape lets go of the row of the sentence, as the inspector, once it is here, does of a cell's. */
   letGo(event: KeyboardEvent) {
-    if (event.key !== "Escape" || event.defaultPrevented || typedInto(event) || !this.isFirst) return;
+    if (event.key !== "Escape" || event.defaultPrevented || typedInto(event)) return;
+    if (this.view && !this.isFirst) return;
     if (this.act("unpin")) event.preventDefault();
   }
 
@@ -419,8 +421,8 @@ export class Walk {
       pin: () => this.pin(),
       unpin: () => {
         const any = !samePin(values, NOTHING);
-        if (this.isFirst) this.choose(NOTHING);
-        else this.view?.inspector.unpin();
+        if (this.view && !this.isFirst) this.view.inspector.unpin();
+        else this.choose(NOTHING);
         return any;
       },
       listing: () => {
@@ -444,8 +446,8 @@ export class Walk {
   }
 
   reveal(what: "row" | "all") {
-    if (!this.store.values.predict || !this.store.step?.can_be_covered) return false;
-    this.view?.drawing.stage.reveal(what);
+    if (!this.view || !this.store.values.predict || !this.store.step?.can_be_covered) return false;
+    this.view.drawing.stage.reveal(what);
     this.home.revealed?.();
     return true;
   }
