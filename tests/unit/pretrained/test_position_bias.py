@@ -27,7 +27,7 @@ from attnviz.steps import WALK, names_at, steps_of
 from attnviz.trace.buckets import Buckets
 from attnviz.trace.matrices import find_matrix, matrix
 from attnviz.trace.model import Place
-from attnviz.trace.position_bias import BiasKind, PositionBias
+from attnviz.trace.position_bias import BiasKind, PositionBias, PositionTerms
 from attnviz.trace.recorder import Replacement, replaced
 from attnviz.trace.trace import Trace
 from tests.unit.pretrained.architectures import tokenizer
@@ -400,6 +400,22 @@ def test_a_trace_keeps_the_vectors_of_terms_and_no_cells_of_each_head(opened: Op
     assert first is not None
     shared = [tensor.data_ptr() for tensor in first.tensors() if tensor.data_ptr() in places]
     assert len(shared) == 1, "layers share the relative positions"
+
+
+def test_what_a_vector_stands_for_is_a_distance_only_where_it_is_of_one() -> None:
+    """Of 10 tokens: numbers up to ±2, and those of 3 to 5 and of 6 to 9 in one each; then 3 for all from 3 on."""
+    at = torch.arange(10)
+    distances = at[:, None] - at
+    far = distances.abs().clamp(max=3) + (distances.abs() > 5)
+    words = {}
+    for last in (4, 3):
+        table = torch.zeros(1, 2 * last + 1, 2)
+        content = torch.zeros(1, 10, 2)
+        terms = PositionTerms(content, content, 1.0, distances.sign() * far, -last, position_key=table)
+        words[last] = [terms.words(number) for number in range(-last, 1)]
+    near = ["distance -2", "distance -1", "distance 0"]
+    assert words[4] == ["bucket -4 (distances -6 to -9)", "bucket -3 (distances -3 to -5)", *near]
+    assert words[3] == ["distance -3 or farther", *near]
 
 
 def test_texts_of_a_batch_have_the_terms_that_they_have_alone(opened: Opened) -> None:
