@@ -376,6 +376,12 @@ def test_what_a_window_changes_is_said(architecture: str) -> None:
     assert "A window saves nothing" not in captions(opened("cost", architecture=architecture))
 
 
+def test_in_a_window_of_one_a_change_reaches_no_row_and_no_causal_mask_is_said() -> None:
+    shown = said(opened("change", q="3", window="1"))
+    assert "sees itself alone, so the change reaches no other row" in shown
+    assert CAUSAL not in shown
+
+
 def test_a_set_sink_is_no_parameter() -> None:
     assert "so it is no parameter" in captions(opened("parameters", sink="0.5"))
     assert "sinks" not in captions(opened("parameters"))

@@ -47,6 +47,7 @@ LOCAL = (
     "A token looks at both sides within its window, and block after block that reaches further: rows before the change "
     "depend on it too."
 )
+ALONE = "In this window each token sees itself alone, so the change reaches no other row."
 NO_PADDING = "The check is for the toy and for the built-in model, whose embeddings of padding are known here."
 DROPOUT_STEP = 0.05
 """The step of p in its slider"""
@@ -280,7 +281,10 @@ def show_change(here: ShownPart) -> None:
     moved = torch.stack([row_differences(*pair) for pair in zip(before, after, strict=True)])  # (L + 1, T)
     past = moved[1:, :token].max().item() if token else 0.0
     windows = here.model.description.windows.get(kind, ())
-    said = CAUSAL if trace.layers[kind][0].mask.hides_later else LOCAL if windows and all(windows) else NOT_CAUSAL
+    if windows and all(window == 1 for window in windows):
+        said = ALONE
+    else:
+        said = CAUSAL if trace.layers[kind][0].mask.hides_later else LOCAL if windows and all(windows) else NOT_CAUSAL
     st.markdown(
         f"**“{plain(tokens.labels[token])}” becomes “{plain(other)}”.** The rows before it move by at most "
         f"**{nonzero(past, 3)}**. {said if token else ''}"
