@@ -382,6 +382,11 @@ def test_in_a_window_of_one_a_change_reaches_no_row_and_no_causal_mask_is_said()
     assert CAUSAL not in shown
 
 
+def test_no_window_of_one_reaches_the_padding() -> None:
+    shown = said(opened("padding", window="1"))
+    assert "no window reaches them" in shown and "has spread" not in shown
+
+
 @pytest.mark.parametrize("architecture", ["encoder", "decoder"])
 def test_of_a_window_that_shows_all_or_one_it_is_not_said_that_another_order_matters(architecture: str) -> None:
     link = {"positions": "none", "architecture": architecture}

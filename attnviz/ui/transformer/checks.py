@@ -309,7 +309,8 @@ def show_padding(here: ShownPart) -> None:
     masked, free = float(moved.with_mask.max()), float(moved.without.max())
     same = "nothing but rounding" if masked else "nothing at all"
     causal = getattr(stack, "causal", False)
-    reached = " whose window reaches them" if here.model.description.windows else ""
+    windows = here.model.description.windows.get("encoder", ())
+    reached = " whose window reaches them" if windows else ""
     st.markdown(
         "Texts in a batch must have the same length, so short ones are filled up with tokens that mean nothing. With "
         f"the padding mask, {count} of them move the outputs by at most **{nonzero(masked, 3)}**: {same}. Without it, "
@@ -317,6 +318,8 @@ def show_padding(here: ShownPart) -> None:
         + (
             ": the causal mask hides them too, as they come after the text."
             if causal
+            else ": no window reaches them, as each token sees itself alone."
+            if windows and all(window == 1 for window in windows)
             else f": every token{reached} has spread some of its attention over them."
         )
     )
