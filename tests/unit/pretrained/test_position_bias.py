@@ -288,6 +288,19 @@ def test_projections_and_shared_keys_are_known(opened: Opened) -> None:
     assert (layer.rotation is not None) == opened.own.rotates
 
 
+def test_a_convolution_beside_the_first_block_leaves_the_steps_of_the_others_known(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    deberta_v2(pos_att_type=["c2p"], conv_kernel_size=3, num_hidden_layers=3).eval().save_pretrained(tmp_path)
+    tokenizer().save_pretrained(tmp_path)
+    model = load(str(tmp_path))
+    trace = model.trace(TEXT)
+    assert model.description.unavailable["attention_residual"].startswith("How some layers ")
+    for layer in range(3):
+        names = names_at(model.description, Place("encoder", layer))
+        assert names == tuple(steps_of(trace.walk_at(layer, 0)))
+        assert ("block_output" in names) == (layer > 0)
+
+
 def test_its_steps_are_said_before_it_is_run(opened: Opened) -> None:
     for kind in opened.trace.kinds:
         walk = opened.trace.walk(1, 2, kind)
