@@ -23,7 +23,7 @@ from attnviz.export.numbers import collect
 from attnviz.measures.score_parts import score_parts
 from attnviz.pretrained import Kind, load
 from attnviz.pretrained.transformers_model import NO_AFTER, TransformersModel
-from attnviz.steps import WALK, names_at, steps_of
+from attnviz.steps import WALK, names_at, picture, steps_of
 from attnviz.trace.buckets import Buckets
 from attnviz.trace.matrices import find_matrix, matrix
 from attnviz.trace.model import Place
@@ -429,6 +429,10 @@ def test_what_a_vector_stands_for_is_a_distance_only_where_it_is_of_one() -> Non
     near = ["distance -2", "distance -1", "distance 0"]
     assert words[4] == ["bucket -4 (distances -6 to -9)", "bucket -3 (distances -3 to -5)", *near]
     assert words[3] == ["distance -3 or farther", *near]
+
+
+def test_tables_of_terms_that_no_picture_shows_are_in_no_link() -> None:
+    assert not {"relative_positions", "position_key", "position_query"} & set(picture.AXES)
 
 
 def test_texts_of_a_batch_have_the_terms_that_they_have_alone(opened: Opened) -> None:
