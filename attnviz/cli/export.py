@@ -71,7 +71,10 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     toy.add_argument("--mask-value", help="what hidden cells hold: --mask-value=-inf, -1e10 or -1e10_before (scaling)")
     toy.add_argument("--cap", help="the soft cap of the scaled scores, 0.1 to 1000")
     toy.add_argument("--sink", help="the score of a sink, −100 to 100; a negative one as --sink=-0.5")
-    toy.add_argument("--window", help="how many keys a query sees, 1 to 512")
+    toy.add_argument(
+        "--window",
+        help="1 to 512: with --mask causal a query sees so many last keys; without it, half as many on both sides",
+    )
     toy.add_argument("--qk-norm", help="0, or 1 for normalised queries and keys")
     toy.add_argument("--projection", help="1, or 0 for none")
     toy.add_argument("--projection-bias", help="0, or 1 for projections with biases")

@@ -240,7 +240,8 @@ KEYS: dict[str, Key] = {
     "label": Key(
         "",
         Text(60),
-        "only heads with this label, such as `previous-token head`; `broad` is “looks everywhere”",
+        "only heads with this label, such as `previous-token head`; `broad` is “looks everywhere” and "
+        "“looks everywhere it may”",
     ),
     "recompute": Key(
         None,

@@ -66,6 +66,7 @@ MAX_TOKENS = 1024
 """The maximum length of a text, even if the model takes more: browsers can draw matrices of about a million cells."""
 
 NO_AFTER = "How this family adds, normalises and feeds forward after its attention is not known here."
+NO_AFTER_SOME = "How some layers add, normalise and feed forward after their attention is not known here."
 NO_LANGUAGE_HEAD = "This model has no language head, or one that does more than one known module does."
 NO_OUTPUT = "Where this family keeps W_O is not known, so the output after the heads is not available."
 
@@ -455,13 +456,14 @@ class TransformersModel(PretrainedModel):
             sizes[kind] = (*sizes.get(kind, ()), call.query.shape[-1])
             if call.query.shape[0] != heads[kind]:
                 raise UnfitError("has different numbers of heads in its layers")
-        matrix_products = self._sizes(calls)
+        matrix_products, norm_first = self._sizes(calls), self._norm_first(calls)
         return Description(
             name=self.name,
             layers={kind: (kinds.count(kind), heads[kind]) for kind in heads},
             width=width,
             head_size=calls[0].query.shape[-1],
-            norm_first=self._norm_first(calls),
+            norm_first=norm_first,
+            attention_alone={} if norm_first is None else self._attention_alone(),
             final_norm=bool(self.final_norms),
             shows_logits=self.vocabulary is not None,
             mask_piece=None if self.mask is None else self.mask[0],
@@ -505,11 +507,20 @@ class TransformersModel(PretrainedModel):
         return sizes_of(self._model, body_maps, calls, names)
 
     def _norm_first(self, calls: Sequence[Call]) -> bool | None:
-        """Return whether the blocks are pre-norm; None if the computation after attention is unknown for any block."""
-        steps = [block.steps() for blocks in self._blocks_of(calls).values() for block in blocks[:1]]
-        if not all(block.after_attention for block in self.blocks) or steps[0] is None:
-            return None
-        return steps[0].feed_forward_norm is not None
+        """Return whether the blocks are pre-norm; None if the computation after attention is unknown for all."""
+        steps = (block.steps() for blocks in self._blocks_of(calls).values() for block in blocks)
+        known = next((of_block for of_block in steps if of_block is not None), None)
+        return None if known is None else known.feed_forward_norm is not None
+
+    def _attention_alone(self) -> dict[Kind, tuple[int, ...]]:
+        """Return the numbers of the layers of which the computation after attention is unknown, by kind."""
+        numbers = {kind: iter(layer_numbers(names)) for kind, names in self._names.items()}
+        unknown: dict[Kind, tuple[int, ...]] = {}
+        for block in self.blocks:
+            number = next(numbers[block.kind])
+            if block.after_attention is None:
+                unknown[block.kind] = (*unknown.get(block.kind, ()), number)
+        return unknown
 
     def _feed_forward_width(self, calls: Sequence[Call], sizes: ModelSizes | None, width: int) -> int | None:
         """Return F as the first block computes it, or else as `feed_forward_width` finds it."""
@@ -525,6 +536,8 @@ class TransformersModel(PretrainedModel):
             reasons.update(block.unavailable.items())
             if block.after_attention is None:
                 reasons["attention_residual"] = block.after_unavailable_reason
+        if "attention_residual" in reasons and any(block.after_attention for block in self.blocks):
+            reasons["attention_residual"] = NO_AFTER_SOME
         return reasons
 
 

@@ -74,7 +74,7 @@ def names_at(model: Description, place: Place) -> tuple[str, ...]:
     """Return the names of the steps that `steps_of` gives for an attention of a model, before the model is run."""
     pre_norm, crosses = model.norm_first, "cross" in model.layers
     names = set(walk_names_at(model, place))
-    if pre_norm is not None:
+    if pre_norm is not None and place.layer not in model.attention_alone.get(place.kind, ()):
         names |= {"attention_residual", "input_norm" if pre_norm else "attention_norm"}
         if place.kind != "decoder" or not crosses:
             names |= {"feed_forward_hidden", "feed_forward_output", "feed_forward_residual"}

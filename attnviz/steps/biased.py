@@ -63,8 +63,8 @@ def _notice(walk: Walk) -> str:
 
 
 _TERMS: dict[TermName, tuple[str, str]] = {
-    "content_to_position": ("content → position", "a query times the key of the relative position of the other token"),
-    "position_to_content": ("position → content", "a key times the query of the relative position of the other token"),
+    "content_to_position": ("content → position", "each query times a key that stands for their distance"),
+    "position_to_content": ("position → content", "each key times a query that stands for their distance"),
 }
 """The title of each term, and what it is"""
 
@@ -78,7 +78,7 @@ _OPERANDS: dict[TermName, tuple[str, str]] = {
 def _terms_notice(terms: PositionTerms) -> str:
     products = ", and ".join(f"[{what}](matrix={name})" for name in terms.names for what in _TERMS[name][1:])
     many = "Two more products are added" if len(terms.names) > 1 else "Another product is added"
-    end = "So what a distance adds depends on the text, and is learned (DeBERTa)."
+    end = "Their distance is query minus key. What it adds depends on the text, and is learned (DeBERTa)."
     start = f"{many} to the [scaled scores](matrix=scaled), with the same scale"
     return annotated(f"{start}: {products}. {end}")
 
@@ -98,7 +98,7 @@ def _terms_fact(walk: Walk, terms: PositionTerms) -> str:
         "Here they add most to ",
         named(f"row {q}, column {k}", row=q, column=k, matrix="biased"),
         *summands,
-        f". Its relative position is {int(terms.relative_positions[q, k])}.".replace("-", "−"),
+        f", for {terms.words(int(terms.relative_positions[q, k]))}.".replace("-", "−"),
     )
 
 
@@ -142,7 +142,7 @@ def _terms_code(walk: Walk, terms: PositionTerms) -> str:
     return "\n".join(
         (
             f"scale = {terms.scale!r}",
-            f"row_of_table = (relative_positions {first[0]} {first[1:]}).long()  # of each relative position",
+            f"row_of_table = (relative_positions {first[0]} {first[1:]}).long()  # the row of each distance",
             *lines,
             f"position_bias = {' + '.join(terms.names)}",
             f"biased = {unbiased(walk)} + position_bias",

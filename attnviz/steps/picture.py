@@ -21,7 +21,7 @@ _KINDS = {"key_model": "model", "value_dim": "dim", "output": "model", "outcome"
 AXES: dict[str, tuple[str, str]] = {
     name: (_KINDS.get(axes[0], axes[0]), _KINDS.get(axes[1], axes[1]))
     for name, axes in matrices.AXES.items()
-    if len(axes) == 2 and name not in ("mask", "cos", "sin")
+    if len(axes) == 2 and name not in ("mask", "cos", "sin", "relative_positions", *matrices.POSITION_TABLES)
 }
 """The kinds of rows and columns of each matrix that a picture may show"""
 

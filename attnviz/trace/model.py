@@ -117,7 +117,9 @@ class Description(ShortRepr):
     """D of the first attention; `head_sizes` has D of each layer"""
     norm_first: bool | None = None
     """Whether blocks normalise before attention and feed-forward (pre-norm); None if what follows attention is
-    unknown"""
+    unknown in all of them"""
+    attention_alone: dict[Kind, tuple[int, ...]] = field(default_factory=dict)
+    """The numbers of the layers of which what follows attention is unknown, where it is known of others, by kind"""
     lacks: frozenset[str] = frozenset()
     """What a reduced pre-norm block lacks: "norm", "feed_forward", or both"""
     final_norm: bool = False

@@ -65,6 +65,18 @@ class PositionTerms(ShortRepr):
         table = self.position_key if self.position_query is None else self.position_query
         return self.relative if table is None else self.relative.clamp(self.first, self.first + table.shape[1] - 1)
 
+    def words(self, relative: int) -> str:
+        """Return what a row of the tables stands for in this text: a distance, query minus key, or several."""
+        queries, keys = self.relative.shape
+        distances = torch.arange(queries)[:, None] - torch.arange(keys)
+        found = distances[self.relative_positions == relative].tolist()
+        if not found:
+            return f"bucket {relative}"
+        near, *_, far = sorted([found[0], *found], key=abs)
+        if near == relative and far in (near, queries - 1, 1 - keys):
+            return f"distance {near}" + ("" if near == far else " or farther")
+        return f"bucket {relative} (distance{'' if near == far else f's {near} to'} {far})"
+
     def term(self, name: TermName, heads: Sequence[int] | None = None) -> Tensor | None:
         """Compute a term of some heads, by default all, (..., h, Tq, Tk); None if it has none of this name."""
         is_of_query = name == "content_to_position"

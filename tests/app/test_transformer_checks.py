@@ -376,6 +376,26 @@ def test_what_a_window_changes_is_said(architecture: str) -> None:
     assert "A window saves nothing" not in captions(opened("cost", architecture=architecture))
 
 
+def test_in_a_window_of_one_a_change_reaches_no_row_and_no_causal_mask_is_said() -> None:
+    shown = said(opened("change", q="3", window="1"))
+    assert "sees itself alone, so the change reaches no other row" in shown
+    assert CAUSAL not in shown
+
+
+def test_no_window_of_one_reaches_the_padding() -> None:
+    shown = said(opened("padding", window="1"))
+    assert "no window reaches them" in shown and "has spread" not in shown
+
+
+@pytest.mark.parametrize("architecture", ["encoder", "decoder"])
+def test_of_a_window_that_shows_all_or_one_it_is_not_said_that_another_order_matters(architecture: str) -> None:
+    link = {"positions": "none", "architecture": architecture}
+    alone = said(opened("positions", window="1", **link))
+    assert "sees itself alone, so without positions no order matters" in alone
+    assert "makes the order matter" not in alone and "Another order" not in alone
+    assert "Another order" not in said(opened("positions", window="512", **link))
+
+
 def test_a_set_sink_is_no_parameter() -> None:
     assert "so it is no parameter" in captions(opened("parameters", sink="0.5"))
     assert "sinks" not in captions(opened("parameters"))

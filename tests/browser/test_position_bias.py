@@ -6,6 +6,7 @@ from base64 import b64encode
 
 import numpy as np
 import pytest
+import torch
 from playwright.sync_api import Page, expect
 
 from attnviz.document import document_of_layer, write
@@ -13,6 +14,7 @@ from attnviz.steps import WALK
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.buckets import Buckets
 from attnviz.trace.matrices import find_matrix
+from attnviz.trace.position_bias import PositionTerms
 from tests.browser.apps.operands import MAX_DISTANCE, Operands, oracle
 from tests.browser.apps.walk_page import See
 from tests.browser.modules import BASE64, BYTES, CORE, Run
@@ -99,7 +101,7 @@ def test_what_is_pinned_says_the_distance_and_its_bucket(see: See) -> None:
     bias, biased = (f"{number:.2f}".replace("-", "−") for number in numbers)
     fact = view.page.locator(".walk .fact")
     expect(fact).to_contain_text(f", 7 positions before it, gets {bias}, of bucket {bucket} (distances ")
-    expect(fact).to_contain_text(f"): it has {biased}.")
+    expect(fact).to_contain_text(f"): its score is then {biased}.")
     assert (given.position_bias[9] == given.position_bias[9, 2]).sum() > 1, "other distances share its bucket"
 
 
@@ -113,8 +115,8 @@ def test_a_cell_of_a_term_says_its_products_and_they_sum_to_it(see: See) -> None
     view = see(of_scores=TERMS, step="biased")
     still(view.page)
     for name, (q, k), said in (
-        (NAMES[0], (9, 2), "q₉ · key of relative position 3 = "),
-        (NAMES[1], (1, 3), "k₃ · query of relative position −2 = "),
+        (NAMES[0], (9, 2), "q₉ · key of distance 3 or farther = "),
+        (NAMES[1], (1, 3), "k₃ · query of distance −2 = "),
     ):
         view.hover(name, q, k)
         expect(view.line("term")).to_contain_text(said)
@@ -136,15 +138,26 @@ def test_a_cell_of_a_term_says_its_products_and_they_sum_to_it(see: See) -> None
         expect(view.line("biased")).to_contain_text(number)
 
 
-def test_of_a_pin_both_terms_and_the_relative_position_are_said(see: See) -> None:
+def test_of_a_pin_both_terms_and_its_distance_are_said(see: See) -> None:
     given = Operands(**TERMS)
     view = see(of_scores=TERMS, step="biased", q=9, k=2)
     numbers = *(term[9, 2] for term in given.terms), oracle(given)["biased"][9, 2]
     first, second, biased = (f"{number:.2f}".replace("-", "−") for number in numbers)
     fact = view.page.locator(".walk .fact")
     expect(fact).to_contain_text(
-        f", 7 positions before it, gets {first} + {second}, of relative position 3: it has {biased}."
+        f", 7 positions before it, gets {first} + {second}, for distance 3 or farther: its score is then {biased}."
     )
+
+
+@pytest.mark.parametrize("relative", [[-4, -4, -3, -2, -1, 0, 1, 2, 3, 4, 4], [-3, -3, -3, -2, -1, 0, 1, 2, 3, 3, 3]])
+def test_what_a_vector_stands_for_is_said_as_python_says_it(run: Run, relative: list[int]) -> None:
+    at = torch.arange(6)
+    cells = torch.tensor(relative)[at[:, None] - at + 5]
+    table = torch.zeros(1, 2 * max(relative) + 1, 2)
+    terms = PositionTerms(torch.zeros(1, 6, 2), torch.zeros(1, 6, 2), 1.0, cells, min(relative), table)
+    body = "return given.flatMap((row, q) => row.map((_, k) => m.distanceOf(given.flat(), 6, { q, k })));"
+    theirs = run("core/buckets.ts", body, cells.tolist())
+    assert theirs == [terms.words(number).replace("-", "−") for number in cells.flatten().tolist()]
 
 
 def test_without_one_no_step_is_added(see: See) -> None:

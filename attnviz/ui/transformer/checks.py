@@ -47,6 +47,7 @@ LOCAL = (
     "A token looks at both sides within its window, and block after block that reaches further: rows before the change "
     "depend on it too."
 )
+ALONE = "In this window each token sees itself alone, so the change reaches no other row."
 NO_PADDING = "The check is for the toy and for the built-in model, whose embeddings of padding are known here."
 DROPOUT_STEP = 0.05
 """The step of p in its slider"""
@@ -280,7 +281,10 @@ def show_change(here: ShownPart) -> None:
     moved = torch.stack([row_differences(*pair) for pair in zip(before, after, strict=True)])  # (L + 1, T)
     past = moved[1:, :token].max().item() if token else 0.0
     windows = here.model.description.windows.get(kind, ())
-    said = CAUSAL if trace.layers[kind][0].mask.hides_later else LOCAL if windows and all(windows) else NOT_CAUSAL
+    if windows and all(window == 1 for window in windows):
+        said = ALONE
+    else:
+        said = CAUSAL if trace.layers[kind][0].mask.hides_later else LOCAL if windows and all(windows) else NOT_CAUSAL
     st.markdown(
         f"**“{plain(tokens.labels[token])}” becomes “{plain(other)}”.** The rows before it move by at most "
         f"**{nonzero(past, 3)}**. {said if token else ''}"
@@ -305,7 +309,8 @@ def show_padding(here: ShownPart) -> None:
     masked, free = float(moved.with_mask.max()), float(moved.without.max())
     same = "nothing but rounding" if masked else "nothing at all"
     causal = getattr(stack, "causal", False)
-    reached = " whose window reaches them" if here.model.description.windows else ""
+    windows = here.model.description.windows.get("encoder", ())
+    reached = " whose window reaches them" if windows else ""
     st.markdown(
         "Texts in a batch must have the same length, so short ones are filled up with tokens that mean nothing. With "
         f"the padding mask, {count} of them move the outputs by at most **{nonzero(masked, 3)}**: {same}. Without it, "
@@ -313,6 +318,8 @@ def show_padding(here: ShownPart) -> None:
         + (
             ": the causal mask hides them too, as they come after the text."
             if causal
+            else ": no window reaches them, as each token sees itself alone."
+            if windows and all(window == 1 for window in windows)
             else f": every token{reached} has spread some of its attention over them."
         )
     )

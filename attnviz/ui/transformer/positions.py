@@ -85,7 +85,7 @@ def _show_order(here: ShownPart) -> None:
         if config.positions != "none":
             added = torch.zeros_like(x) if position is None else position
             series["with positions"] = order_matters(encoder, x, added, order).tolist()
-    alone = " The causal mask alone makes the order matter." if encoder.causal else _by_distance(config)
+    alone = _why_order_matters(config, len(x), causal=encoder.causal)
     st.markdown(
         f"**The words in the opposite order.** How far does the output of each word move? Without positions by at most "
         f"{nonzero(without.max().item(), 3)}.{alone}"
@@ -94,9 +94,15 @@ def _show_order(here: ShownPart) -> None:
     plot(lines(series, labels, palette(), title="largest change", across="token"), "check_order")
 
 
-def _by_distance(config: TransformerConfig) -> str:
-    """Say which settings make distances count, but not which way they go; "" if none does."""
-    names = ["ALiBi"] * (config.positions == "alibi") + ["a window"] * (config.window is not None)
+def _why_order_matters(config: TransformerConfig, n: int, *, causal: bool) -> str:
+    """Say which settings make the order of n tokens matter without positions, or only distances; "" if none does."""
+    reach = config.reach("decoder" if causal else "encoder")
+    if reach is not None and not any(reach):
+        return " In this window each token sees itself alone, so without positions no order matters."
+    if causal:
+        return " The causal mask alone makes the order matter."
+    hides = reach is not None and min(reach) < n - 1
+    names = ["ALiBi"] * (config.positions == "alibi") + ["a window"] * hides
     if not names:
         return ""
     subject = joined(names)

@@ -23,11 +23,11 @@ from attnviz.export.numbers import collect
 from attnviz.measures.score_parts import score_parts
 from attnviz.pretrained import Kind, load
 from attnviz.pretrained.transformers_model import NO_AFTER, TransformersModel
-from attnviz.steps import WALK, names_at, steps_of
+from attnviz.steps import WALK, names_at, picture, steps_of
 from attnviz.trace.buckets import Buckets
 from attnviz.trace.matrices import find_matrix, matrix
 from attnviz.trace.model import Place
-from attnviz.trace.position_bias import BiasKind, PositionBias
+from attnviz.trace.position_bias import BiasKind, PositionBias, PositionTerms
 from attnviz.trace.recorder import Replacement, replaced
 from attnviz.trace.trace import Trace
 from tests.unit.pretrained.architectures import tokenizer
@@ -288,6 +288,19 @@ def test_projections_and_shared_keys_are_known(opened: Opened) -> None:
     assert (layer.rotation is not None) == opened.own.rotates
 
 
+def test_a_convolution_beside_the_first_block_leaves_the_steps_of_the_others_known(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    deberta_v2(pos_att_type=["c2p"], conv_kernel_size=3, num_hidden_layers=3).eval().save_pretrained(tmp_path)
+    tokenizer().save_pretrained(tmp_path)
+    model = load(str(tmp_path))
+    trace = model.trace(TEXT)
+    assert model.description.unavailable["attention_residual"].startswith("How some layers ")
+    for layer in range(3):
+        names = names_at(model.description, Place("encoder", layer))
+        assert names == tuple(steps_of(trace.walk_at(layer, 0)))
+        assert ("block_output" in names) == (layer > 0)
+
+
 def test_its_steps_are_said_before_it_is_run(opened: Opened) -> None:
     for kind in opened.trace.kinds:
         walk = opened.trace.walk(1, 2, kind)
@@ -400,6 +413,26 @@ def test_a_trace_keeps_the_vectors_of_terms_and_no_cells_of_each_head(opened: Op
     assert first is not None
     shared = [tensor.data_ptr() for tensor in first.tensors() if tensor.data_ptr() in places]
     assert len(shared) == 1, "layers share the relative positions"
+
+
+def test_what_a_vector_stands_for_is_a_distance_only_where_it_is_of_one() -> None:
+    """Of 10 tokens: numbers up to ±2, and those of 3 to 5 and of 6 to 9 in one each; then 3 for all from 3 on."""
+    at = torch.arange(10)
+    distances = at[:, None] - at
+    far = distances.abs().clamp(max=3) + (distances.abs() > 5)
+    words = {}
+    for last in (4, 3):
+        table = torch.zeros(1, 2 * last + 1, 2)
+        content = torch.zeros(1, 10, 2)
+        terms = PositionTerms(content, content, 1.0, distances.sign() * far, -last, position_key=table)
+        words[last] = [terms.words(number) for number in range(-last, 1)]
+    near = ["distance -2", "distance -1", "distance 0"]
+    assert words[4] == ["bucket -4 (distances -6 to -9)", "bucket -3 (distances -3 to -5)", *near]
+    assert words[3] == ["distance -3 or farther", *near]
+
+
+def test_tables_of_terms_that_no_picture_shows_are_in_no_link() -> None:
+    assert not {"relative_positions", "position_key", "position_query"} & set(picture.AXES)
 
 
 def test_texts_of_a_batch_have_the_terms_that_they_have_alone(opened: Opened) -> None:

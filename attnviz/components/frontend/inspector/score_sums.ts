@@ -2,6 +2,7 @@
 // computed where the model is (attnviz/measures/score_parts.py), for a pinned cell.
 
 import { sumOf } from "../core/arithmetic.ts";
+import { distanceOf } from "../core/buckets.ts";
 import { failureText, Files } from "../core/files.ts";
 import { number, subscript } from "../core/format.ts";
 import { span, template } from "../core/template.ts";
@@ -81,7 +82,7 @@ export class ScoreSums {
     return this.sum("dimensions", ["By dimension: ", ...names], terms, largestSaid(terms, "products"));
   }
 
-  /** The products of a cell of a term of a position bias: content times the vector of the relative position. */
+  /** The products of a cell of a term of a position bias: content times the vector of a distance. */
   ofTerm({ matrices, attention }: Inspected, { of: [content], weight, rows }: OperationOf, { i, j }: Cell): Child[] {
     const { size, keys, operands } = attention;
     if (!weight || !rows || !operands) return [];
@@ -97,7 +98,7 @@ export class ScoreSums {
     const names = [
       span(colours[0], `${letter}${subscript(at)}`),
       " · ",
-      span(colours[1], `${other} of relative position ${number(relative, 0)}`),
+      span(colours[1], `${other} of ${distanceOf(rows, keys, { q: i, k: j })}`),
     ];
     const { scale } = matrices.document.header;
     const formula = [

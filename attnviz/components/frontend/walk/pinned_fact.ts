@@ -2,7 +2,7 @@
 // whole step; where that names a row, a pin must not stand beside a sentence about another one.
 
 import { momentsOf } from "../core/arithmetic.ts";
-import { bucketOf, rangeOf } from "../core/buckets.ts";
+import { bucketOf, distanceOf, rangeOf } from "../core/buckets.ts";
 import { fixed, number, quoted, share } from "../core/format.ts";
 import type { HeadMatrices } from "./matrices.ts";
 import type { StepText } from "../core/document.ts";
@@ -137,15 +137,15 @@ function biasedSaid({ matrices, step, q, k }: Pinned): Parts {
   const terms = added.flatMap(({ name }, n) => [n ? " + " : "", written(name, rowOf(matrices, name, q) ?? [])]);
   return [
     ...["In ", row(matrices, q), ", ", column(matrices, at), ...where, " gets ", ...most, ...terms],
-    ...[`${bucketSaid(matrices, q, at)}: it has `, written("biased", biased), "."],
+    ...[`${bucketSaid(matrices, q, at)}: its score is then `, written("biased", biased), "."],
   ];
 }
 
-/** The bucket of the distance of a cell, or its relative position, where the layer has some. */
+/** The bucket of the distance of a cell, or what its row of a table stands for, where the layer has some. */
 function bucketSaid(matrices: HeadMatrices, q: number, k: number) {
   const { buckets, key } = matrices.document.header;
-  const [offset, relative] = [k - q, rowOf(matrices, "relative_positions", q)];
-  if (relative) return `, of relative position ${number(relative[k], 0)}`;
+  const [offset, relative] = [k - q, matrices.get("relative_positions")];
+  if (relative) return `, for ${distanceOf(relative.data, relative.shape[1], { q, k })}`;
   if (!buckets) return "";
   const { first, last } = rangeOf(offset, buckets, key.labels.length - 1);
   const distances = first === last ? `distance ${first}` : `distances ${first} to ${last}`;
