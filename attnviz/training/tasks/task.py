@@ -185,8 +185,6 @@ class Task(Subject):
     """Whether a model writes its answer token by token, and `solution` returns the right one"""
     end = ""
     """The token at which a text ends, for a task whose model writes texts of words; "" for all others"""
-    end = ""
-    """The token at which a text ends, for a task whose model writes texts of words; "" for all others"""
     sign = ""
     """The token at which answers begin: no position before it counts; "" if they begin at the first token"""
     held_out_count = HELD_OUT
