@@ -211,6 +211,10 @@ def test_words_are_pointed_at_and_pressed_by_pointer_finger_and_keyboard(run: Ru
       seen.keys = ["Enter", " ", "x"].map((key) => send(row, "keydown", { key }));
       send(part, "pointerover");
       seen.dark = [send(part, "click"), send(part, "click")];  // it goes dark under the pointer
+      calls.splice(0);
+      send(cell, "pointerover");
+      seen.late = [send(row, "click"), (await looks()).cell];  // a click elsewhere comes late, as of a word just filled
+      send(document.body, "pointerout");
       row.focus();
       seen.focus = [calls.splice(0), send(cell, "focusin"), send(cell, "focusout")];
       row.blur();
@@ -234,6 +238,7 @@ def test_words_are_pointed_at_and_pressed_by_pointer_finger_and_keyboard(run: Ru
     assert found["keys"] == [press, press, []]
     press_part = ["press", "null,nulllargest"]
     assert found["dark"] == [[part, press_part], [none, press_part]]
+    assert found["late"] == [[["pins", "1,null"], cell, ["press", "1,null"]], "pointer false false 0"]
     assert found["focus"] == [[row], [], [], [none]]  # the focus of a click lights nothing: only that which is seen
 
 

@@ -123,7 +123,7 @@ export class Marks {
     if (head) this.onHead?.(head);
     if (target.step !== null) this.onStep?.(target.step);
     if (isPlace) this.onPin(target);
-    if (this.held !== word) this.pointed = null; // what is let go of goes dark at once
+    if (this.held !== word && this.pointed === word) this.pointed = null; // what is let go of goes dark at once
     this.name();
     this.light();
     this.onPress(target);
