@@ -26,7 +26,7 @@ Action = Callable[[], object]
 
 PARTS_OF_BERT = {
     "back": "() => document.querySelector('.back-rows')",
-    "language": "() => document.querySelectorAll('.js-plotly-plot:has(.main-svg)').length === 3",
+    "language": "() => document.querySelector('.st-key-language_moved .columns li')",
 }
 """Parts of BERT, by their names in links, and whether a browser shows all of each, in JavaScript"""
 

@@ -54,7 +54,7 @@ window.stopwatch = {
   /**
    * From now on, ask `done` in every frame until it says yes; `answer` then holds {input, origin, frames}: the
    * timestamp of the first `event`, and which frame after it holds the answer (1 is the next one). Without an event, no
-   * input.
+   * input. It fails after a minute: nothing that is measured takes so long.
    */
   arm(done, event) {
     let input = event ? null : 0;
@@ -69,7 +69,8 @@ window.stopwatch = {
       );
     }
     performance.clearMarks(this.MARK);
-    this.answer = new Promise((resolve) => {
+    this.answer = new Promise((resolve, reject) => {
+      setTimeout(() => reject(new Error(`not shown within a minute: ${done}`)), 60_000);
       const stop = this.afterEachFrame(() => {
         if (input === null) return;
         frames += 1;
