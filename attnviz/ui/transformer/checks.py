@@ -28,6 +28,7 @@ from attnviz.ui.widgets import palette, plot
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from attnviz.attention import Mask
     from attnviz.measures.changes import Stack
     from attnviz.sources.shown import ShownPart
     from attnviz.tokens import Tokens
@@ -280,17 +281,23 @@ def show_change(here: ShownPart) -> None:
         return
     moved = torch.stack([row_differences(*pair) for pair in zip(before, after, strict=True)])  # (L + 1, T)
     past = moved[1:, :token].max().item() if token else 0.0
-    windows = here.model.description.windows.get(kind, ())
-    if windows and all(window == 1 for window in windows):
-        said = ALONE
-    else:
-        said = CAUSAL if trace.layers[kind][0].mask.hides_later else LOCAL if windows and all(windows) else NOT_CAUSAL
+    reason = reason_for_past(here, trace.layers[kind][0].mask) if token else ""
     st.markdown(
         f"**“{plain(tokens.labels[token])}” becomes “{plain(other)}”.** The rows before it move by at most "
-        f"**{nonzero(past, 3)}**. {said if token else ''}"
+        f"**{nonzero(past, 3)}**. {reason}"
     )
     rows = ["X", *(f"after block {number}" for number in trace.numbers_of(kind))]
     plot(heatmap(moved, rows, numbered(tokens.labels), palette(), across="token", signed=False), "check_change")
+
+
+def reason_for_past(here: ShownPart, mask: Mask) -> str:
+    """Say why the rows before a changed token move, or don't."""
+    windows = here.model.description.windows.get(here.place.stack, ())
+    if windows and all(window == 1 for window in windows):
+        return ALONE
+    if mask.hides_later:
+        return CAUSAL
+    return LOCAL if windows and all(windows) else NOT_CAUSAL
 
 
 def show_padding(here: ShownPart) -> None:
