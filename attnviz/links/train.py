@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attnviz.links.values import Integer, Key, Name, Number, Switch, Text, one_of, titled
 from attnviz.toy.config import MAX_HEADS, MAX_LAYERS, MAX_WIDTH, MIN_WIDTH
-from attnviz.training.series import SERIES
+from attnviz.training.series import CHARACTERS, SERIES
 from attnviz.training.settings import MOST_STEPS
 
 MAX_SAMPLE, MOST_BATCH = 200, 4096
@@ -102,7 +102,7 @@ TRAIN_KEYS: dict[str, Key] = {
         "after how many steps, or the nearest snapshot to that; without it, the newest one",
     ),
     "text_model": Key(
-        "chargpt",
+        CHARACTERS,
         Name("the name of a model that generates text", TEXT_MODELS, r"[a-z0-9-]{1,40}"),
         "the model that generates text; if it no longer exists, the first is used, with a note",
     ),

@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 import torch
 
 from attnviz.pretrained.transformers_model import TransformersModel
-from attnviz.tokens import NO_ID
 from attnviz.tokens.value import bare, label_of
 from attnviz.trace.vocabulary import GUESSES
 from attnviz.trained.model import TrainedModel
-from attnviz.training.generation import Sampling, choose, generate
+from attnviz.training.generation import Sampling, choose
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -58,23 +57,23 @@ def room(model: Model, tokens: Tokens) -> int:
         most, size = TOKENS, model.max_tokens
     else:
         return 0
-    ends_open = bool(len(tokens)) and not tokens.special[-1] and any(token != NO_ID for token in tokens.ids)
+    ends_open = bool(len(tokens)) and not tokens.special[-1]
     return max(0, min(most, size - len(tokens))) if writes and ends_open else 0
 
 
 def write_on(model: Model, tokens: Tokens) -> list[WrittenToken]:
     """Return what a model writes after a text; the same text is always written on in the same way."""
-    count, ids = room(model, tokens), [token for token in tokens.ids if token != NO_ID]
+    count = room(model, tokens)
     if count and isinstance(model, TransformersModel):
-        return list(_written_by_transformers(model, ids, count))
-    if not count or not isinstance(model, TrainedModel):
-        return []
-    return list(_written_by_trained(model, ids, count))
+        return list(_written_by_transformers(model, tokens.ids, count))
+    if count and isinstance(model, TrainedModel):
+        return list(_written_by_trained(model, tokens, count))
+    return []
 
 
-def _written_by_trained(model: TrainedModel, ids: Sequence[int], count: int) -> Iterator[WrittenToken]:
+def _written_by_trained(model: TrainedModel, tokens: Tokens, count: int) -> Iterator[WrittenToken]:
     labels, end = model.labels, None if model.task is None else model.task.end
-    for draw in generate(model.module, ids, count, Sampling()):
+    for draw in model.write_on(tokens, count):
         piece = labels[draw.id]
         if piece == end:
             return

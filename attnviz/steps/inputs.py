@@ -54,8 +54,8 @@ TOKENS: Step[Tokens] = Step(
     title="Sentence",
     formula=lambda _: Relation("→", (Text("text"), Box(Text("tokens")), X)),
     notice=lambda _: (
-        "Each word gives its attention in shares, 100 % in all, to the words that it may look at. Attention reads no "
-        "letters, but numbered pieces: the tokens."
+        "Each word gives its attention in shares, 100\u00a0% in all, to the words that it may look at. Attention reads "
+        "no letters, but numbered pieces: the tokens."
     ),
     sink_notice=(
         "Each word gives its attention in shares to the words that it may look at; a sink takes the rest, and gives "

@@ -28,6 +28,7 @@ from attnviz.trace.trace import Trace
 from attnviz.trace.vocabulary import ALL, Vocabulary
 from attnviz.trained.card import Card
 from attnviz.trained.files import Saved
+from attnviz.training.generation import GeneratedToken, Sampling, generate
 from attnviz.training.jobs.view import FoundHead, best_of
 from attnviz.training.plan import Plan
 from attnviz.training.tasks.task import Task, added, parts_of, tokens_of
@@ -180,6 +181,15 @@ class TrainedModel(ShortRepr):
             rerun=partial(_hidden_of_copies, model, texts),
             model=self.name,
         )
+
+    def write_on(self, tokens: Tokens, count: int) -> Iterator[GeneratedToken]:
+        """Yield at most `count` tokens after a text, which is read as in its trace, so that the first guess is that.
+
+        Raises:
+            ModelError: the model has no attention.
+            ValueError: there are no tokens, or the model is not a decoder alone.
+        """
+        return generate(_token_model(self._traced), self._ids(tokens).tolist(), count, Sampling())
 
     @cached_property
     def previous_head(self) -> FoundHead | None:

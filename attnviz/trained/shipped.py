@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from attnviz import files
 from attnviz.pretrained.names import BUILT_IN, BUILT_IN_TITLE, ModelError, shown
-from attnviz.training.series import SHIPPED
+from attnviz.training.series import CHARACTERS, SHIPPED, STORIES
 
 if TYPE_CHECKING:
     from attnviz.trained.model import TrainedModel
@@ -25,6 +25,8 @@ OWN = "trained-"
 KEPT_BYTES = 64 * 2**20
 """The most bytes of all visitors' files that are kept"""
 LONGEST_TITLE = 60
+TITLES = {BUILT_IN: BUILT_IN_TITLE, CHARACTERS: "Character GPT", STORIES: "Story GPT"}
+"""The names on the screen of models that ship, by name; one that learned a task goes by the task's name"""
 
 _kept: OrderedDict[str, TrainedModel] = OrderedDict()
 _sizes: dict[str, int] = {}
@@ -103,8 +105,8 @@ def is_kept(name: str) -> bool:
 
 def title(name: str) -> str:
     """Return the name of a model on the screen: its own; for a visitor's model, that on its card."""
-    if name.strip() == BUILT_IN:
-        return BUILT_IN_TITLE
+    if name.strip() in TITLES:
+        return TITLES[name.strip()]
     with _lock:
         model = _kept.get(name.strip())
     if model is None:

@@ -148,9 +148,11 @@ TASK_STEPS: Mapping[str, int] = MappingProxyType(
 """Steps for each task: enough that the trained model makes almost no mistakes"""
 TASK_SEEDS: Mapping[str, int] = MappingProxyType({"tagging": 1})
 """Seeds other than 0. With this one, each of the two tagging patterns appears in a separate head"""
+CHARACTERS = "chargpt"
+"""The name of the shipped model of characters"""
 STORIES = "stories"
 """The name of the task, and of its shipped model"""
-SHIPPED = ("chargpt", STORIES, *TASK_STEPS)
+SHIPPED = (CHARACTERS, STORIES, *TASK_STEPS)
 """The shipped models, in the order in which the app offers them"""
 
 
@@ -160,7 +162,7 @@ def plan_of(name: str) -> Plan:
     Raises:
         ValueError: no shipped model has this name.
     """
-    if name == "chargpt":
+    if name == CHARACTERS:
         return CHAR_GPT
     from attnviz.training.tasks import TASKS
 

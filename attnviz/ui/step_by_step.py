@@ -25,6 +25,7 @@ from attnviz.sources import PRETRAINED, TRAINED
 from attnviz.sources.shown import ShownHead
 from attnviz.steps import PARTS, STEPS, names_at, walk_names_at
 from attnviz.trace.model import Place, places
+from attnviz.trained.shipped import TITLES
 from attnviz.training.series import STORIES
 from attnviz.ui import caches, shell, state
 from attnviz.ui.messages import plain
@@ -108,7 +109,7 @@ class FirstView:
 FIRST_VIEWS = {
     BUILT_IN: FirstView("MiniLM, a BERT", "a real BERT", {}),
     STORIES: FirstView(
-        "Story GPT",
+        TITLES[STORIES],
         "a small GPT that writes stories, word by word",
         {"source": TRAINED.key, "step": "tokens", "q": "13", "model": STORIES},
     ),

@@ -132,7 +132,7 @@ def test_without_a_character_to_begin_with_there_is_a_hint(query: dict[str, str]
 def test_nonsense_in_a_link_is_named_and_the_page_goes_on(query: dict[str, str], said: str) -> None:
     at = opened(**query)
     assert said in messages(at)
-    assert told(at)["model"]["title"] == "the character GPT"
+    assert told(at)["model"]["title"] == "Character GPT"
 
 
 def test_greedy_top_k_of_0_and_top_p_of_0_work() -> None:
@@ -163,12 +163,12 @@ def test_the_browser_chooses_and_what_is_no_choice_is_ignored() -> None:
 def test_a_kept_model_of_a_text_generates_by_its_link_and_one_of_a_task_does_not() -> None:
     own = keep((FOLDER / "chargpt.safetensors").read_bytes())
     header = told(opened(text_model=own.name))
-    assert header["model"]["title"] != "the character GPT"
+    assert header["model"]["title"] != "Character GPT"
     np.testing.assert_array_equal(fetched(header)["ids"], fetched(told(opened()))["ids"])
     task = keep((FOLDER / "induction.safetensors").read_bytes())
     at = opened(text_model=task.name)
     assert "no longer here" in messages(at)
-    assert told(at)["model"]["title"] == "the character GPT"
+    assert told(at)["model"]["title"] == "Character GPT"
 
 
 def test_the_file_of_a_kept_model_is_not_offered_again_but_its_script_and_its_draws_are() -> None:
@@ -249,7 +249,7 @@ def test_a_visitors_own_model_generates_from_each_of_its_snapshots() -> None:
         training_jobs().release(visitor)
     at.run()
     assert not at.exception
-    assert told(at)["model"]["title"] == "the character GPT"
+    assert told(at)["model"]["title"] == "Character GPT"
 
 
 @pytest.mark.parametrize("stage", ["bigram", "gru"])

@@ -33,7 +33,7 @@ from attnviz.trained import load
 from attnviz.trained.shipped import FOLDER, is_kept, title
 from attnviz.training.generation import GeneratedToken, Sampling, generate, has_lens, record
 from attnviz.training.jobs.jobs import Job
-from attnviz.training.series import SERIES
+from attnviz.training.series import CHARACTERS, SERIES
 from attnviz.training.settings import TEXT
 from attnviz.training.text.subject import TRAIN_PART
 from attnviz.ui import shell, state, trained_models
@@ -45,7 +45,6 @@ from attnviz.ui.train.runs import module_at
 from attnviz.ui.training_jobs import keep, training_jobs, visitor
 from attnviz.ui.widgets import TEXT_HEIGHT
 
-SHIPPED = "chargpt"
 PROMPT = "ROMEO:\n"
 """The shipped model's prompt if nothing is typed"""
 PASSAGE = (
@@ -135,7 +134,7 @@ def text_models(visitor: str, kept: Sequence[str] = ()) -> dict[str, str]:
     """
     jobs = [job for job in training_jobs().jobs(visitor) if job.plan.subject == TEXT and job.view.snapshots]
     opened = {name: title(name) for name in kept if _reads_text(name)}
-    return {SHIPPED: "Character GPT (ships)", **{_name(job): _title(job) for job in jobs}, **opened}
+    return {CHARACTERS: f"{title(CHARACTERS)} (ships)", **{_name(job): _title(job) for job in jobs}, **opened}
 
 
 def _reads_text(name: str) -> bool:
@@ -151,7 +150,7 @@ def text_model_of(name: str, visitor: str, step: int | None) -> TextModel:
     Raises:
         ModelError: the visitor has none of this name.
     """
-    if name == SHIPPED or is_kept(name):
+    if name == CHARACTERS or is_kept(name):
         return _of_file(name)
     for job in training_jobs().jobs(visitor):
         if _name(job) == name and job.plan.subject == TEXT and job.view.snapshots:
@@ -174,8 +173,7 @@ def _of_file(name: str) -> TextModel:
         except ModelError as why:
             raise NotOfferedError from why
 
-    shown = "the character GPT" if name == SHIPPED else title(name)
-    return TextModel(name, shown, model.labels, model.plan.token_model, (model.digest,), loaded, prompt, passage)
+    return TextModel(name, title(name), model.labels, model.plan.token_model, (model.digest,), loaded, prompt, passage)
 
 
 def _model_of_job(job: Job, visitor: str, step: int | None) -> TextModel:
@@ -392,7 +390,7 @@ def generate_controls() -> None:
     offered = text_models(visitor(), trained_models.own_names())
     if name not in offered:
         state.note("The trained model of this link is no longer here, so the character GPT generates.")
-        state.put("text_model", SHIPPED)
+        state.put("text_model", CHARACTERS)
     state.choice(
         "text_model", st.selectbox, "Model", list(offered), format_func=offered.get,
         help="Train one in the chapter Train on a text, and it can be chosen here.", on_change=_forget_snapshot,

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 import transformers as tf
+from torch import Tensor, nn
 
 from attnviz import trained
 from attnviz.pretrained import load
@@ -76,6 +77,23 @@ def test_the_character_gpt_writes_what_it_always_wrote() -> None:
     assert [token.text for token in written] == [model.labels[draw.id] for draw in draws]
     assert [token.label for token in written] == [label_of(model.labels[draw.id]) for draw in draws]
     assert written[0].shares == pytest.approx(draws[0].probabilities.sort(descending=True).values[:5].tolist())
+
+
+def test_a_word_that_the_story_gpt_does_not_know_keeps_its_place_and_adds_nothing() -> None:
+    model = trained.load("stories")
+    tokens, _ = model.read("There was a xylophonist. She")
+    (unknown,) = (at for at, is_unknown in enumerate(tokens.unknown) if is_unknown)
+    ids = torch.tensor(tokens.ids).clamp(min=0)
+
+    def without(_module: nn.Module, _ids: object, rows: Tensor) -> Tensor:
+        return rows.index_fill(-2, torch.tensor([unknown]), 0.0)
+
+    hook = model.module.get_submodule("token").register_forward_hook(without)
+    try:
+        shares = model.logits(ids)[-1].softmax(-1)
+    finally:
+        hook.remove()
+    assert write_on(model, tokens)[0].shares == pytest.approx(shares.topk(5).values.tolist(), rel=1e-4)
 
 
 def test_others_write_nothing(tmp_path: Path, folder: Path) -> None:

@@ -198,8 +198,8 @@ def test_a_soft_cap_is_a_step_and_a_sink_a_column_of_the_weights() -> None:
     )
     torch.testing.assert_close(matrix(walk, "row_sum") + matrix(walk, "sink"), torch.ones(5, 1))
     assert "average" not in WALK["head_outputs"].notice(walk).partition(".")[0]
-    assert "100 %" not in WALK["tokens"].notice_in(walk, walk.query_tokens)
-    assert "100 %" in WALK["tokens"].notice_in(walk_toy(ToyConfig()), walk.query_tokens)
+    assert "100\u00a0%" not in WALK["tokens"].notice_in(walk, walk.query_tokens)
+    assert "100\u00a0%" in WALK["tokens"].notice_in(walk_toy(ToyConfig()), walk.query_tokens)
 
 
 def test_a_cap_makes_a_number_of_what_is_filled_in_before_the_scaling() -> None:
