@@ -456,8 +456,9 @@ STEPPER = """
       place: "",
     switches: [{ name: "predict", label: "Guess", help: "how", isOn: false, other: "1" }], ...own,
   });
-  stepper.offer(offered(), {}, "light");
-  stepper.select({ step: "b", layer: "2", head: "5", drawing: "stage" });
+  const first = { step: "b", layer: "2", head: "5", drawing: "stage" };
+  const offer = (own, values = first, shade = "light") => stepper.offer(offered(own), values, {}, shade);
+  offer();
   const find = (css) => stepper.section.querySelector(css);
   const arrows = () => [...stepper.section.querySelectorAll(".arrow")].map(({ disabled }) => disabled);
 """
@@ -468,9 +469,9 @@ def test_an_arrow_that_is_disabled_gives_the_focus_to_what_is_beside_it(run: Run
       stepper.section.style.visibility = "visible";  // as the style sheet makes it
       const [back, on] = stepper.section.querySelectorAll(".arrow");
       const focusedAfter = (arrow, own) => {
-        stepper.offer(offered(), {}, "light");
+        offer();
         arrow.focus();
-        stepper.offer(offered(own), {}, "light");
+        offer(own);
         return document.activeElement.dataset.name ?? document.activeElement.title;
       };
       return [
@@ -483,8 +484,9 @@ def test_an_arrow_that_is_disabled_gives_the_focus_to_what_is_beside_it(run: Run
 
 def test_steps_heads_and_layers_go_on_to_their_ends(run: Run) -> None:
     body = """
+      let others = {};
       const act = (name, own = {}) => {
-        stepper.select({ step: "b", layer: "2", head: "5", drawing: "stage", predict: "0", ...own });
+        offer(others, { ...first, predict: "0", ...own }, "dark");
         chosen.length = 0;
         return [stepper.act(name), ...chosen];
       };
@@ -494,19 +496,20 @@ def test_steps_heads_and_layers_go_on_to_their_ends(run: Run) -> None:
           act("drawing"),
         act("drawing", { drawing: "chart" }), act("predict"), act("stretch"), act("else"),
       ];
-      stepper.offer(offered({ previous: null, drawings: [], layers: [], isLed: true }), {}, "dark");
+      others = { previous: null, drawings: [], layers: [], isLed: true };
       const bare = [act("previous"), act("layer_on"), act("drawing"), ...arrows(), stepper.drawings.root.hidden,
         find(".layer").hidden, stepper.strip.root.hidden, stepper.section.dataset.theme];
-      stepper.offer(offered(), {}, "light");
+      offer();
       chosen.length = 0;
       const radios = [...stepper.steps.root.children];
       radios[1].click();
       radios[2].click();
       find("select").value = "4";
       find("select").dispatchEvent(new Event("change"));
+      offer({}, { ...first, step: "c" });
       const marks = radios.map((one) => [one.ariaChecked, one.tabIndex]);
       const key = (name, from) => {
-        stepper.select({ drawing: from });
+        offer({}, { ...first, drawing: from });
         chosen.length = 0;
         stepper.drawings.key(new KeyboardEvent("keydown", { key: name, cancelable: true }));
         return chosen[0]?.drawing ?? null;
@@ -514,7 +517,7 @@ def test_steps_heads_and_layers_go_on_to_their_ends(run: Run) -> None:
       const clicks = chosen.slice();
       const keys = [key("ArrowRight", "stage"), key("ArrowDown", "chart"), key("ArrowLeft", "stage"), key("x",
         "stage")];
-      stepper.offer(offered({ isLed: true, layers: [0] }), {}, "light");
+      offer({ isLed: true, layers: [0] });
       return { acts, bare, clicks, marks, keys, led: find(".layer").hidden };
     """
     found = run("walk/stepper.ts", STEPPER + body)
@@ -1100,7 +1103,7 @@ def test_a_walk_that_goes_ends_all_its_parts_and_a_lecture_has_no_thumbnails(run
     body = """
       const walk = new m.Walk(document.body, { request: () => new Promise(() => {}), layers: [2], send: () => true });
       const offered = [];
-      walk.stepper.offer = (offer, pictures) => offered.push(Object.keys(pictures));
+      walk.stepper.offer = (offer, values, pictures) => offered.push(Object.keys(pictures));
       walk.store.document = doc({}, { thumbnails: { data: new Uint8Array(48), shape: [3, 4, 4] } });
       for (const lecture of [true, false]) walk.setLecture(lecture);
       walk.store.document = null;

@@ -15,6 +15,8 @@ export class Stage {
   painted = 0;
   /** the row that is guessed, or was; null where none is */
   guess: Guess | null = null;
+  /** whether the last that was told of a guess is that there is one */
+  isTold = false;
   /** whether no further row is covered */
   isDone = false;
   header: StageHeader | null = null;
@@ -123,7 +125,8 @@ export class Stage {
     const { guess } = this;
     const names = guess?.isOpen ? this.covered : [];
     this.board.cover(names.length && guess ? (name) => (names.includes(name) ? guess.covers : null) : null);
-    this.onGuess(guess);
+    if (guess || this.isTold) this.onGuess(guess);
+    this.isTold = guess !== null;
   }
 
   /** The names of the matrices in which the row is covered. */

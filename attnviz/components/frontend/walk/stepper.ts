@@ -1,7 +1,7 @@
 // The stepper: the steps in order with a menu of what is rarely chosen, and below them the layer and its heads. What is
 // chosen is shown immediately.
 
-import { bringIntoSight, element, focused } from "../core/dom.ts";
+import { bringIntoSight, element, focused, perFrame } from "../core/dom.ts";
 import { makeMenu } from "../core/menu.ts";
 import { span, template, write } from "../core/template.ts";
 import { read } from "./choices.ts";
@@ -42,11 +42,12 @@ export class Stepper {
   }
 
   /**
-   * Shows what there is to choose from. `pictures` are the heads' thumbnails: `weights` (H, n, m) and, where cells are
-   * masked, `hidden` (n, m); without them there is no choice of a head.
+   * Shows what there is to choose from, and what is chosen. `pictures` are the heads' thumbnails: `weights` (H, n, m)
+   * and, where cells are masked, `hidden` (n, m); without them there is no choice of a head.
    */
-  offer(offered: Offered, pictures: Arrays, shade: Theme) {
+  offer(offered: Offered, values: Record<string, string>, pictures: Arrays, shade: Theme) {
     this.offered = offered;
+    this.values = values;
     this.section.dataset.theme = shade;
     this.section.classList.toggle("lecture", Boolean(offered.place));
     this.strip.root.hidden = !pictures.weights || !offered.heads.length;
@@ -66,16 +67,8 @@ export class Stepper {
     return this.values[name] ?? "";
   }
 
-  /** Shows what is chosen. */
-  select(values: Record<string, string>) {
-    this.values = { ...this.values, ...values };
-    this.mark();
-  }
-
   choose(name: string, value: string) {
-    if (value === this.chosen(name)) return;
-    this.select({ [name]: value });
-    this.onChoice(read(name, value));
+    if (value !== this.chosen(name)) this.onChoice(read(name, value));
   }
 
   mark() {
@@ -205,6 +198,13 @@ class Row {
   root: HTMLDivElement;
   /** whether a pointer has brought the focus here: then the arrow keys, which clickers send, are the walk's */
   isPointed: boolean;
+  /** what is brought into sight, among what */
+  seen = "";
+  /** in the next frame, when the page is laid out anyway */
+  bring = perFrame(() => {
+    const chosen = buttonsOf(this.root).find((one) => one.tabIndex === 0);
+    if (chosen) bringIntoSight(chosen, this.root);
+  });
 
   constructor(label: string, choose: (name: string) => void) {
     this.choose = choose;
@@ -231,7 +231,9 @@ class Row {
     write(this.root, ...buttons);
     const shown = this.button(chosen);
     if (shown && isInside) shown.focus({ preventScroll: true });
-    if (shown) bringIntoSight(shown, this.root);
+    const now = [chosen, ...names(options)].join();
+    if (now !== this.seen) this.bring();
+    this.seen = now;
   }
 
   button(name: string) {

@@ -1,6 +1,6 @@
 // What stands around the picture of a step: the formula, what to notice, the code.
 
-import { element, span } from "../core/dom.ts";
+import { element, perFrame, span } from "../core/dom.ts";
 import { nodesOf, plain } from "../marks/text.ts";
 import { Marks } from "../marks/marks.ts";
 import type { Walk } from "./walk.ts";
@@ -10,7 +10,9 @@ const SMALLEST = 0.6; // of its type size: a formula that would have to be small
 export class Formula {
   root = element("div", { class: "walk-formula" });
   shown = "";
-  sizes: ResizeObserver = new ResizeObserver(() => this.fit());
+  /** in the next frame, when the page is laid out anyway */
+  fit = perFrame(() => this.fitNow());
+  sizes: ResizeObserver = new ResizeObserver(() => this.fitNow());
 
   constructor() {
     this.sizes.observe(this.root);
@@ -25,15 +27,16 @@ export class Formula {
   }
 
   /** Makes the formula smaller where it is wider than its room. */
-  fit() {
+  fitNow() {
     const { firstElementChild: math } = this.root;
     if (!(math instanceof MathMLElement)) return;
-    math.style.fontSize = "";
+    if (math.style.fontSize) math.style.fontSize = "";
     const { clientWidth: room, scrollWidth: wide } = this.root;
     if (wide > room + 1) math.style.fontSize = `${Math.max(SMALLEST, (0.98 * room) / wide)}em`;
   }
 
   destroy() {
+    this.fit.cancel();
     this.sizes.disconnect();
   }
 }

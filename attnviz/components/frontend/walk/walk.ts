@@ -218,8 +218,8 @@ export class Walk {
     const covered = this.guess?.isOpen ? { row: this.guess.row, rows: document.header.query.labels.length } : null;
     const own = offered(document, values, this);
     const plays = this.playing.isOffered;
-    this.stepper.offer({ ...(guide?.offer(own, values) ?? own), covered, plays }, pictures, this.theme);
-    this.stepper.select(written(values));
+    const offers = { ...(guide?.offer(own, values) ?? own), covered, plays };
+    this.stepper.offer(offers, written(values), pictures, this.theme);
   }
 
   paint(document: WalkDocument, picture: (BoardPicture & { alt: string }) | null) {
