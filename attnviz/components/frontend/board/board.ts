@@ -51,6 +51,8 @@ export class Board {
   /** the picture that `places` belong to */
   placed: BoardPicture | null = null;
   places: Place[] | null = null;
+  /** the size that they are for, in px */
+  room = { width: 0, height: 0 };
   morph = new Morph();
   /** a step that is played */
   motion: BoardMotion | null = null;
@@ -201,21 +203,25 @@ export class Board {
 
   // ---- geometry
 
+  /** Draws for another size, before the page is painted; a new picture may have been drawn for it already. */
   resized() {
+    const { clientWidth: width, clientHeight: height } = this.element;
+    if (this.placed && width === this.room.width && height === this.room.height) return;
     this.placed = null;
     this.table?.update();
-    this.redraw();
+    this.drawNow();
   }
 
   layOut(picture: BoardPicture<CompletePanel>) {
     if (this.placed === picture && this.places) return this.places;
     const { clientWidth: width, clientHeight: height } = this.element;
+    this.room = { width, height };
     this.font = getComputedStyle(this.element).fontFamily || "sans-serif";
     this.type = typeFor(leastType());
     const widthOf = this.measurer(`${this.type.label}px ${this.font}`);
     const span = (kind: string, count: number) => this.views.span(kind, count);
     this.placed = picture;
-    this.places = place(picture, { width, height }, { widthOf, type: this.type, span });
+    this.places = place(picture, this.room, { widthOf, type: this.type, span });
     return this.places;
   }
 

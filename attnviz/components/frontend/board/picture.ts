@@ -106,7 +106,7 @@ export class Picture {
     graph.addEventListener("pointercancel", () => this.cancel(), options);
     graph.addEventListener("attnviz-drawn", this.drawn, options);
     if (graph.attnviz) graph.addEventListener("keydown", (event) => this.onKey(event), options);
-    this.sizes.observe(graph);
+    else this.sizes.observe(graph); // a board says itself that it was drawn for another size
   }
 
   cellUnder({ clientX, clientY, target }: PointerEvent) {
