@@ -438,7 +438,7 @@ def test_tables_of_terms_that_no_picture_shows_are_in_no_link() -> None:
 def test_texts_of_a_batch_have_the_terms_that_they_have_alone(opened: Opened) -> None:
     with_terms(opened)
     texts = [opened.model.tokenize(text) for text in (TEXT, PAIR)]
-    for number, weights in enumerate(opened.model.batch_weights(texts, "encoder")):
+    for number, (weights, _) in enumerate(opened.model.batch_weights(texts, "encoder")):
         for text, padded in zip(texts, weights, strict=True):
             n = len(text)
             alone = opened.model.trace(text.text).layer(number).attentions()
