@@ -16,6 +16,7 @@ import torch
 import transformers as tf
 from torch import Tensor, nn
 
+from attnviz.compare.matrices import what_if
 from attnviz.document import document_of_layer, read, write
 from attnviz.export.code.cells import cells, script
 from attnviz.export.code.pretrained import pretrained_inputs, unknown_of
@@ -433,6 +434,24 @@ def test_what_a_vector_stands_for_is_a_distance_only_where_it_is_of_one() -> Non
 
 def test_tables_of_terms_that_no_picture_shows_are_in_no_link() -> None:
     assert not {"relative_positions", "position_key", "position_query"} & set(picture.AXES)
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.125])
+def test_with_another_scale_the_terms_are_multiplied_by_it_too(
+    opened: Opened, scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compare's what-if, against transformers' first layer with this scale."""
+    with_terms(opened)
+    theirs = import_module(type(opened.peer).__module__)
+    monkeypatch.setattr(theirs, "scaled_size_sqrt", lambda *_: torch.tensor(1 / scale))
+    with torch.inference_mode():
+        done = opened.peer(torch.tensor([opened.trace.tokens.ids]), output_attentions=True)
+    layer = opened.trace.layer(0)
+    found = what_if(layer, scale, causal=False)
+    torch.testing.assert_close(found.attentions(), done.attentions[0][0], rtol=1e-4, atol=1e-6)
+    assert not torch.allclose(layer.attentions(), done.attentions[0][0], rtol=1e-4, atol=1e-3)
+    kept = what_if(layer, None, causal=False)
+    torch.testing.assert_close(kept.attentions(), layer.attentions(), rtol=0, atol=0)
 
 
 def test_texts_of_a_batch_have_the_terms_that_they_have_alone(opened: Opened) -> None:
