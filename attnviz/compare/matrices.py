@@ -192,7 +192,7 @@ def _unmasked(steps: AttentionSteps, quantity: str) -> Floats:
     """Return a quantity as drawn, (Tq, Tk): NaN in masked cells."""
     numbers = _numbers(steps, quantity)
     if not WALK[quantity].masked_value:
-        return numbers
+        return np.where(np.isneginf(numbers), np.float32(np.nan), numbers)  # LongT5 has no bias outside of its window
     hidden = steps.hidden_weights if WALK[quantity].is_distribution else steps.hidden
     return np.where(hidden.numpy(), np.float32(np.nan), numbers)
 

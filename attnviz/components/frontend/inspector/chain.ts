@@ -113,7 +113,8 @@ function capped({ cap = 1 }: AttentionHeader, { scaled: x, capped: y }: CellStep
   return [how("c × tanh(scaled / c) = ", product, " "), equals(y)];
 }
 
-function biased({ capped: x, biased: y }: CellSteps, terms: number[]) {
+function biased({ capped: x, biased: y }: CellSteps, terms: number[]): Child[] {
+  if (Number.isNaN(y)) return [span("why", "there is no bias outside of the window")];
   const added = terms.length ? terms : [y - x];
   return [how(number(x), ...added.flatMap((term) => [" + ", operand(term, 4)]), " "), equals(y)];
 }
