@@ -136,7 +136,8 @@ function masked(header: AttentionHeader, q: number, k: number, { score, biased: 
         span("why", `${why}, before the scaling${then}`),
       ];
     }
-    return [how(number(x), " → "), result(y, value === null ? number(y) : exact(y)), span("why", why)];
+    const before = Number.isNaN(x) ? "" : `${number(x)} → `; // LongT5 has no bias outside of its window
+    return [how(before), result(y, value === null ? number(y) : exact(y)), span("why", why)];
   }
   if (bias !== 0) {
     return [how(number(x), " + ", operand(bias, 4), " "), equals(y), span("why", "the mask adds a number here")];

@@ -87,7 +87,8 @@ function adding(sources: Panel[], result: Panel): ByCell["say"] {
 function masking(source: Panel, result: Panel, hidden: number): ByCell["say"] {
   return (i, j) => {
     const [before, after] = [at(source, i, j), at(result, i, j)];
-    if (Number.isNaN(after)) return [[`${shown(before)} is hidden: `], [number(hidden, 1), "attention"]];
+    const what = Number.isNaN(before) ? "It" : shown(before);
+    if (Number.isNaN(after)) return [[`${what} is hidden: `], [number(hidden, 1), "attention"]];
     if (before === after) return [[`${shown(before)} stays: the query may look there`]];
     return [[`${factor(before)} + ${factor(after - before)} = `], [shown(after), "attention"]];
   };
