@@ -173,6 +173,11 @@ def uniform_attention(hidden: Tensor) -> Tensor:
     return visible / visible.sum(-1, keepdim=True).clamp_min(1)  # 0 in a row of hidden keys
 
 
+def uniform_measures(hidden: Tensor, measures: Sequence[Measure]) -> Tensor:
+    """Compute the measures of uniform attention over the visible keys, (M,). `hidden` (Tq, Tk) is bool."""
+    return measure_head(uniform_attention(hidden), measures)
+
+
 def of_each_mask(compute: Callable[[Tensor], Tensor], masks: Iterable[Tensor]) -> Tensor:
     """Compute something of the hidden cells of each layer's mask, once for equal ones; the results are stacked.
 

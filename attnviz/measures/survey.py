@@ -23,7 +23,7 @@ from attnviz.measures.summary import (
     label_heads,
     measure_head,
     of_each_mask,
-    uniform_attention,
+    uniform_measures,
 )
 from attnviz.measures.thumbnails import thumbnails
 from attnviz.reprs import ArraysSize
@@ -151,7 +151,7 @@ def survey(trace: Trace, kind: Kind, name: str) -> Survey:
     surveyed = [_survey_layer(layer, measures) for layer in layers]
     values = np.stack([of_layer for of_layer, _ in surveyed])
     masks = [torch.from_numpy(cells) for cells in (hidden, *(hidden_cells([layer]) for layer in layers))]
-    uniform, *of_layers = of_each_mask(lambda cells: measure_head(uniform_attention(cells), measures), masks).numpy()
+    uniform, *of_layers = of_each_mask(lambda cells: uniform_measures(cells, measures), masks).numpy()
     norms = None
     if all(layer.output_projection is not None for layer in layers):
         norms = _frozen(np.stack([transformed_norms(layer).numpy() for layer in layers]))
