@@ -164,7 +164,8 @@ class AttentionSteps(ShortRepr):
     sink: Tensor | None = None
     """(..., Tq, 1): the sink's share of each row's softmax; None if there is no sink"""
     position_bias: Tensor | None = None
-    """What is added to `capped`, by the distance of query and key; broadcasts to (..., Tq, Tk). None if nothing is"""
+    """What is added to `capped`, by the distance of query and key; broadcasts to (..., Tq, Tk). −inf in those hidden
+    cells for which there is no number. None if nothing is added"""
 
     @property
     def scores(self) -> Tensor:

@@ -69,11 +69,6 @@ class MaskReasons:
             return cls(causal, None if before >= farthest[0] else (before, after), padding)
         return cls(window=(reach, reach), padding=padding)
 
-    @property
-    def depends_on_query(self) -> bool:
-        """Whether some queries see other keys than others."""
-        return self.causal or self.window is not None
-
     def occurring(self, rows: int, columns: int) -> MaskReasons:
         """Return the parts that are the reason of a cell: of a short text, a window may reach to all keys."""
         counts = self.counts(rows, columns)

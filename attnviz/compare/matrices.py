@@ -110,7 +110,10 @@ def what_if(layer: LayerTrace, scale: float | None, causal: bool) -> LayerTrace:
             tokens (cross-attention).
     """
     if scale is not None:
-        layer = replace(layer, scale=scale)
+        bias = layer.position_bias
+        if bias is not None and bias.terms is not None:  # DeBERTa multiplies its terms by it too
+            bias = replace(bias, terms=replace(bias.terms, scale=scale))
+        layer = replace(layer, scale=scale, position_bias=bias)
     if causal and layer.query.shape[1] == layer.key.shape[1]:
         layer = replace(layer, mask=layer.mask.and_causal(layer.query.shape[1]), stated_reasons=None)
     return layer
@@ -189,7 +192,7 @@ def _unmasked(steps: AttentionSteps, quantity: str) -> Floats:
     """Return a quantity as drawn, (Tq, Tk): NaN in masked cells."""
     numbers = _numbers(steps, quantity)
     if not WALK[quantity].masked_value:
-        return numbers
+        return np.where(np.isneginf(numbers), np.float32(np.nan), numbers)  # LongT5 has no bias outside of its window
     hidden = steps.hidden_weights if WALK[quantity].is_distribution else steps.hidden
     return np.where(hidden.numpy(), np.float32(np.nan), numbers)
 

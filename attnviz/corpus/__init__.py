@@ -14,7 +14,7 @@
 Shapes: N sentences, B in a batch, L layers, H heads, T tokens, M measures, P parts of a sentence, R relative positions.
 """
 
-FORMAT = 2
+FORMAT = 3
 """The format version of statistics files; files of other versions can't be shown"""
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 LABELLED = ("previous", "next", "same", "first", "cls", "sep", "punctuation")

@@ -18,11 +18,14 @@ from attnviz.measures.summary import (
     CLOSING_TOKENS,
     OPENING_TOKENS,
     average,
+    depends_on_query,
     distance,
     entropy,
     is_punctuation,
+    of_each_mask,
     shares_of_keys,
     sink_shares,
+    uniform_attention,
     weight_at,
 )
 from attnviz.tokens import Tokens
@@ -109,7 +112,9 @@ class Observations:
     values: npt.NDArray[np.float32]
     """(N, L, H, M): the measures, in the order of `NAMES`; NaN if a sentence has no value of a measure"""
     uniform: npt.NDArray[np.float32]
-    """(N, M): the measures of uniform attention over the visible keys"""
+    """(N, L, M): the measures of uniform attention over the keys that each layer's mask shows"""
+    limited: npt.NDArray[np.bool_]
+    """(N, L): whether which keys a query sees depends on the query, as with a causal mask or a window"""
     offset_sum: npt.NDArray[np.float64]
     """(L, H, R): sums of the weights at the relative positions `OFFSETS`, between tokens that are not special"""
     offset_count: npt.NDArray[np.int64]
@@ -120,26 +125,31 @@ class Observations:
     """(P,): the number of queries"""
 
 
-def observe(layers: Iterable[Tensor], marks: Marks, *, causal: bool = False) -> Observations:
+def observe(layers: Iterable[Tensor], masks: Iterable[Tensor], marks: Marks, *, causal: bool = False) -> Observations:
     """Observe the heads of a self-attention on a batch.
 
     Args:
         layers: the weights of each layer, (B, H, T, T); 0 on padding.
+        masks: the cells that the mask of each layer hides, (B, T, T) bool.
         marks: the marks of the B sentences.
         causal: whether the mask hides all later keys.
     """
     by_layer = [_of_layer(weights, marks, causal=causal) for weights in layers]
     tokens = marks.is_token  # (B, T)
-    visible = (tokens[:, None, :] & tokens[:, :, None]).float()  # (B, T, T)
-    if causal:
-        visible = visible.tril()
-    uniform = visible / visible.sum(-1, keepdim=True).clamp_min(1)
+    is_padding = ~(tokens[:, None, :] & tokens[:, :, None])  # (B, T, T)
+    hidden = [cells | is_padding for cells in masks]
+    uniform = of_each_mask(
+        lambda cells: _measures(uniform_attention(cells)[:, None], marks, causal=causal)[:, 0], hidden
+    )
+    # Padding is no query: its rows are those of the first token.
+    limited = of_each_mask(lambda cells: depends_on_query(torch.where(tokens[..., None], cells, cells[:, :1])), hidden)
     not_special = (marks.parts > 0) & tokens  # (B, T)
     pairs = (not_special[:, :, None] & not_special[:, None, :]).double()[:, None]  # (B, 1, T, T)
     parts = torch.nn.functional.one_hot(marks.parts, NO_PART + 1)[..., :NO_PART]  # (B, T, P)
     return Observations(
         torch.stack([values for values, _, _ in by_layer], 1).numpy(),
-        _measures(uniform[:, None], marks, causal=causal)[:, 0].numpy(),
+        uniform.transpose(0, 1).numpy(),
+        limited.T.numpy(),
         torch.stack([offsets for _, offsets, _ in by_layer]).numpy(),
         _at_offsets(pairs)[0].long().numpy(),
         torch.stack([sums for _, _, sums in by_layer]).numpy(),

@@ -57,6 +57,8 @@ class About:
     heads: int
     """Heads per layer"""
     sentences: int
+    limited: tuple[bool, ...]
+    """`CorpusStatistics.limited` of each layer"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,8 +163,9 @@ def _about(path: Path, _: tuple[int, int]) -> About:
         types = [str(schema.field(name).type) for name in COLUMNS]
         is_known = header["format"] == FORMAT and tuple(header["labels"]) == LABELS and types == list(COLUMNS.values())
         layers = tuple(map(int, header.get("numbers", range(int(header["layers"])))))
+        limited = tuple(map(bool, header.get("limited", ())))
         sizes = layers, int(header["heads"]), int(header["sentences"])
-        file_about = About(str(card["corpus"]), str(card["model"]), str(card["kind"]), *sizes)
+        file_about = About(str(card["corpus"]), str(card["model"]), str(card["kind"]), *sizes, limited)
     except Exception as error:  # for other files, the reader raises almost any type
         raise OfferedError(f"{path.name} has no statistics of a corpus, or it can't be read.") from error
     if not is_known:

@@ -56,7 +56,7 @@ class Job:
         return Reader(model, batch=self.batch, pairs_every=self.pairs_every)
 
 
-FORMAT = 2
+FORMAT = 3
 """The format version of checkpoints; other versions can't be read"""
 
 

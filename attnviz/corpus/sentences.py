@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Sequence
 
 import torch
 
+from attnviz.attention import hidden_cells
 from attnviz.bert.encoding import BATCH, places_by_length
 from attnviz.corpus.observing import divergence_sums, marks_of, observe
 from attnviz.corpus.statistics import HeadStatistics, Place
@@ -92,9 +93,11 @@ class Reader:
     ) -> None:
         """Add a batch of numbered sentences. Those in `sampled` also count for the divergence."""
         texts = [tokens for _, tokens in batch]
-        layers = [weights.cpu() for weights in self._model.batch_weights(texts, self.kind)]
+        of_layers = self._model.batch_weights(texts, self.kind)
+        layers = [weights.cpu() for weights, _ in of_layers]
+        masks = [hidden_cells(mask, weights.shape).all(1).cpu() for weights, mask in of_layers]
         statistics.add_observed(
-            observe(layers, marks_of(texts), causal=statistics.causal),
+            observe(layers, masks, marks_of(texts), causal=statistics.causal),
             list(map(len, texts)),
             None if places is None else ([places[number] for number, _ in batch], [tokens.text for tokens in texts]),
         )
@@ -113,5 +116,5 @@ class Reader:
         return all(
             bool(torch.allclose(in_batch[1, :, :n, :n], single[0], rtol=0, atol=ROUNDING))
             and not bool(in_batch[1, :, :n, n:].any())
-            for in_batch, single in zip(padded, alone, strict=True)
+            for (in_batch, _), (single, _) in zip(padded, alone, strict=True)
         )

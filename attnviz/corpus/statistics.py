@@ -19,6 +19,7 @@ from attnviz.corpus import LABELLED, LABELS, QUANTILES
 from attnviz.corpus.observing import OFFSETS, PARTS, Observations, divergence_sums, marks_of, observe
 from attnviz.measures import NAMES
 from attnviz.measures.summary import holding
+from attnviz.measures.survey import hidden_cells
 from attnviz.trace.model import Kind
 from attnviz.trace.trace import Trace
 
@@ -148,8 +149,8 @@ class CorpusStatistics:
     """(L, H, M, Q): at `QUANTILES`, each accurate to one bin: 0.002 for a share, 0.02 bits for the entropy"""
     histograms: npt.NDArray[np.int64]
     """(L, H, M, `KEPT_BINS`): the number of sentences in each bin; `edges` returns the bounds"""
-    uniform: npt.NDArray[np.float64]
-    """(M,): the mean of the measure for uniform attention"""
+    limited: npt.NDArray[np.bool_]
+    """(L,): whether on some sentence it depends on the query which keys it sees, as with a causal mask or a window"""
     labels: tuple[str, ...]
     """K names: those of labelled measures, "diagonal" and "broad" """
     label_count: npt.NDArray[np.int64]
@@ -293,8 +294,9 @@ class HeadStatistics:
         self._check(len(layers), layers[0].heads, causal=kind == "decoder")
         with torch.inference_mode():
             weights = [layer.attentions() for layer in layers]
+            masks = (torch.from_numpy(hidden_cells([layer]))[None] for layer in layers)
             self.add_observed(
-                observe((layer[None] for layer in weights), marks_of([tokens]), causal=self.causal),
+                observe((layer[None] for layer in weights), masks, marks_of([tokens]), causal=self.causal),
                 [len(tokens)],
                 None if place is None else ([place], [tokens.text]),
             )
@@ -313,13 +315,11 @@ class HeadStatistics:
         """
         exists = ~np.isnan(of.values)  # (N, L, H, M)
         shares = of.values.astype(np.float64) / SCALES
-        uniform = of.uniform.astype(np.float64) / SCALES
         labels = self._labels(of)  # (K, N, L, H)
         for name, summand in {
             "sentences": len(lengths), "tokens": sum(lengths),
             "count": exists.sum(0), "sum": whole(shares).sum(0), "square": whole(shares**2).sum(0),
-            "uniform_count": (~np.isnan(uniform)).sum(0), "uniform": whole(uniform).sum(0),
-            "label": labels.sum(1),
+            "label": labels.sum(1), "limited": of.limited.sum(0),
             "offset": whole(of.offset_sum), "offset_count": of.offset_count,
             "part": whole(of.part_sum), "part_count": of.part_count,
         }.items():  # fmt: skip
@@ -368,7 +368,7 @@ class HeadStatistics:
                 [_quantiles(counts[:, :, n], counted.axes[1].edges) for n, counted in enumerate(histograms)], 2
             ),
             histograms=counts.reshape(*shape, KEPT_BINS, -1).sum(-1),
-            uniform=_ratio(amount(sums["uniform"]), sums["uniform_count"]) * SCALES,
+            limited=sums["limited"] > 0,
             labels=LABELS,
             label_count=sums["label"].copy(),
             offsets=OFFSETS,
@@ -418,7 +418,7 @@ class HeadStatistics:
         """Return which labels hold, (K, N, L, H)."""
         names = [name for name in NAMES if not (self.causal and name == "next")]
         values = {name: of.values[..., NAMES.index(name)] for name in names}
-        uniform = {name: of.uniform[:, None, None, NAMES.index(name)] for name in names}
+        uniform = {name: of.uniform[:, :, None, NAMES.index(name)] for name in names}
         held = holding(values, uniform, [name for name in LABELLED if name in names])
         never = np.zeros(of.values.shape[:3], bool)
         return np.stack([held.get(name, never) for name in LABELS])
@@ -437,8 +437,7 @@ def _shapes(layers: int, heads: int) -> dict[str, tuple[int, ...]]:
     return {
         "sentences": (), "tokens": (),
         "count": (*shape, len(NAMES)), "sum": (*shape, len(NAMES), 2), "square": (*shape, len(NAMES), 2),
-        "uniform_count": (len(NAMES),), "uniform": (len(NAMES), 2),
-        "label": (len(LABELS), *shape),
+        "label": (len(LABELS), *shape), "limited": (layers,),
         "offset": (*shape, len(OFFSETS), 2), "offset_count": (len(OFFSETS),),
         "part": (*shape, len(PARTS), len(PARTS), 2), "part_count": (len(PARTS),),
         "pair": (layers * heads, layers * heads, 2), "pair_count": (),

@@ -59,8 +59,8 @@ def write(path: Path, corpus: CorpusStatistics, card: CorpusCard) -> None:
     layers, heads = corpus.shape
     header = {
         "format": FORMAT, "layers": layers, "heads": heads, "sentences": corpus.sentences, "tokens": corpus.tokens,
-        "measures": corpus.measures, "uniform": dict(zip(corpus.measures, _plain(corpus.uniform), strict=True)),
-        "labels": corpus.labels, "offsets": corpus.offsets, "parts": corpus.parts, "numbers": corpus.numbers,
+        "measures": corpus.measures, "labels": corpus.labels, "offsets": corpus.offsets, "parts": corpus.parts,
+        "numbers": corpus.numbers, "limited": corpus.limited.tolist(),
     }  # fmt: skip
     table = pa.concat_tables([pa.Table.from_pylist(list(_rows(corpus)), SCHEMA), _pairs(corpus)])
     table = (
@@ -175,7 +175,7 @@ def _statistics(table: pa.Table, header: dict[str, Any]) -> CorpusStatistics:
         std=column("measure", "std", many),
         quantiles=np.stack([column("measure", name, many) for name in COLUMNS], -1),
         histograms=column("measure", "histogram", many, KEPT_BINS),
-        uniform=np.array([header["uniform"][name] for name in measures], np.float64),
+        limited=np.array(header["limited"], bool),
         labels=tuple(header["labels"]),
         label_count=np.rint(np.nan_to_num(labels) * sentences).astype(np.int64),
         offsets=tuple(header["offsets"]),
@@ -187,7 +187,7 @@ def _statistics(table: pa.Table, header: dict[str, Any]) -> CorpusStatistics:
         pair_count=int(column("pair", "count", -1)[0, 0, 0]),
         divergence=column("pair", "mean", layers * heads).reshape(layers * heads, -1),
         strongest=_strongest(rows["measure"].column("strongest").to_pylist(), (layers, heads, many)),
-        numbers=tuple(map(int, header.get("numbers", range(layers)))),
+        numbers=tuple(map(int, header["numbers"])),
     )
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, partial
-from math import prod
+from math import nan, prod
 from typing import TYPE_CHECKING, Any, Literal
 
 from attnviz.document.texts import step_texts
@@ -230,7 +230,12 @@ def _bias_held(walk: Walk, name: str) -> _Held | None:
     if layer.position_bias is None or name not in ("position_bias", *layer.position_terms):
         return None
     shape = layer.query.shape[1], layer.key.shape[1]
-    return _Held(shape, "F32", cache(lambda: _as_array(matrix(walk, name))))
+    return _Held(shape, "F32", cache(lambda: _as_array(_blank(matrix(walk, name)))))
+
+
+def _blank(bias: Tensor) -> Tensor:
+    """Return a position bias with NaN in the hidden cells for which there is no number, as they are drawn."""
+    return bias.masked_fill(bias.isneginf(), nan)
 
 
 def _of_heads(name: str, tensor: Tensor | None, heads: Sequence[int]) -> dict[str, _Held | None]:

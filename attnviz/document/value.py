@@ -345,6 +345,8 @@ def _check_shapes(header: Header, shapes: Shapes, names: Mapping[str, tuple[str,
 def check_numbers(name: str, array: npt.NDArray[Any]) -> None:
     """Check that numbers are finite float32. A mask may also be bool, or hold −inf where a query must not look.
 
+    A position bias may hold NaN, in hidden cells for which there is none.
+
     Raises:
         DocumentError: the dtype or a number is not allowed.
     """
@@ -358,5 +360,7 @@ def check_numbers(name: str, array: npt.NDArray[Any]) -> None:
     allowed = np.isfinite(array)
     if name.startswith("mask"):
         allowed |= np.isneginf(array)
+    if name.startswith("position_bias/"):
+        allowed |= np.isnan(array)
     if not allowed.all():
         refuse(f"Array {name} holds a number that is not finite.")

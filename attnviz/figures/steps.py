@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 
+WITH_HIDDEN_CELLS = ("position_bias", "biased", "masked", "weights")
+"""The matrices that may have no number in cells that the mask hides"""
+
+
 def draw_step(walk: Walk, step: str, **options: Any) -> go.Figure:
     """Draw one step as a Plotly figure, with the options of `step_spec`."""
     import plotly.graph_objects as go  # slow to import, and not needed by the app
@@ -87,7 +91,7 @@ def _panel(walk: Walk, spec: PanelSpec, stretch: bool | None) -> Panel:
         title = spec.stretched.format(end_text(limit))
     elif limit is None or isinstance(limit, tuple):
         limit = colour_limit(*(_matrix(walk, name) for name in limit or (spec.name,)))
-    reasons = walk.layer.mask_reasons if spec.name in ("masked", "weights") else None
+    reasons = walk.layer.mask_reasons if spec.name in WITH_HIDDEN_CELLS else None
     return Panel(
         spec.name,
         title,

@@ -7,7 +7,7 @@ less than 1 if a sink takes a share. In the formulas, the query is i, and the we
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from math import log2
@@ -167,10 +167,35 @@ def average(values: Tensor, attending: Tensor) -> Tensor:
     return values.masked_fill(~attending, torch.nan).nanmean(-1)
 
 
+def uniform_attention(hidden: Tensor) -> Tensor:
+    """Return the same weight for each key that a query sees, and 0 for the hidden ones, (..., Tq, Tk) bool."""
+    visible = (~hidden).float()
+    return visible / visible.sum(-1, keepdim=True).clamp_min(1)  # 0 in a row of hidden keys
+
+
 def uniform_measures(hidden: Tensor, measures: Sequence[Measure]) -> Tensor:
     """Compute the measures of uniform attention over the visible keys, (M,). `hidden` (Tq, Tk) is bool."""
-    visible = (~hidden).float()  # rows of hidden keys become NaN, and are left out
-    return measure_head(visible / visible.sum(-1, keepdim=True), measures)
+    return measure_head(uniform_attention(hidden), measures)
+
+
+def of_each_mask(compute: Callable[[Tensor], Tensor], masks: Iterable[Tensor]) -> Tensor:
+    """Compute something of the hidden cells of each layer's mask, once for equal ones; the results are stacked.
+
+    Layers often have the same mask, and most models have at most two: a causal one, and one with a window.
+    """
+    known: dict[bytes, Tensor] = {}
+    results = []
+    for hidden in masks:
+        cells = hidden.numpy().tobytes()
+        if cells not in known:
+            known[cells] = compute(hidden)
+        results.append(known[cells])
+    return torch.stack(results)
+
+
+def depends_on_query(hidden: Tensor) -> Tensor:
+    """Return whether some queries see other keys than others, (...) bool. `hidden` (..., Tq, Tk) is bool."""
+    return (hidden != hidden[..., :1, :]).any((-2, -1))
 
 
 def is_punctuation(text: str) -> bool:

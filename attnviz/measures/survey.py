@@ -6,7 +6,7 @@ thumbnails, measures, labels and norms, and is computed once per text.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Any
@@ -16,7 +16,15 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from attnviz.measures.summary import Measure, choose_measures, label_heads, measure_head, uniform_measures
+from attnviz.measures.summary import (
+    Measure,
+    choose_measures,
+    depends_on_query,
+    label_heads,
+    measure_head,
+    of_each_mask,
+    uniform_measures,
+)
 from attnviz.measures.thumbnails import thumbnails
 from attnviz.reprs import ArraysSize
 from attnviz.trace.layer import LayerTrace
@@ -119,7 +127,7 @@ class Survey(ArraysSize):
     numbers: tuple[int, ...]
     """The layers' numbers in the model, (L,)"""
     limited: tuple[bool, ...]
-    """Of each layer, whether which keys a query sees depends on the query: a causal mask, or a window"""
+    """Of each layer, whether which keys a query sees depends on the query, as with a causal mask or a window"""
 
 
 def survey_name(trace: Trace, kind: Kind) -> str:
@@ -142,8 +150,8 @@ def survey(trace: Trace, kind: Kind, name: str) -> Survey:
     measures = choose_measures(len(trace.query_tokens(kind)), keys, same_text=kind != "cross", causal=causal)
     surveyed = [_survey_layer(layer, measures) for layer in layers]
     values = np.stack([of_layer for of_layer, _ in surveyed])
-    uniform = uniform_measures(torch.from_numpy(hidden), measures).numpy()
-    of_layers = _uniform_of_layers(layers, measures, {hidden.tobytes(): uniform})
+    masks = [torch.from_numpy(cells) for cells in (hidden, *(hidden_cells([layer]) for layer in layers))]
+    uniform, *of_layers = of_each_mask(lambda cells: uniform_measures(cells, measures), masks).numpy()
     norms = None
     if all(layer.output_projection is not None for layer in layers):
         norms = _frozen(np.stack([transformed_norms(layer).numpy() for layer in layers]))
@@ -151,32 +159,15 @@ def survey(trace: Trace, kind: Kind, name: str) -> Survey:
         name,
         measures,
         _frozen(values),
-        _frozen(uniform),
-        tuple(tuple(map(tuple, layer)) for layer in label_heads(values, of_layers, measures)),
+        _frozen(uniform.copy()),
+        tuple(tuple(map(tuple, layer)) for layer in label_heads(values, np.stack(of_layers), measures)),
         _frozen(np.stack([small for _, small in surveyed])),
         norms,
         _frozen(hidden),
         all(layer.mask.kind == "causal" for layer in layers),
         trace.numbers[kind],
-        tuple((reasons := layer.mask_reasons) is not None and reasons.depends_on_query for layer in layers),
+        tuple(bool(depends_on_query(cells)) for cells in masks[1:]),
     )
-
-
-def _uniform_of_layers(
-    layers: Sequence[LayerTrace], measures: Sequence[Measure], known: Mapping[bytes, npt.NDArray[np.float32]]
-) -> npt.NDArray[np.float32]:
-    """Return the measures of uniform attention over what each layer's own mask shows, (L, M).
-
-    `known` are those of some masks, by the bytes of their hidden cells.
-    """
-    by_mask, of_layers = dict(known), []
-    for layer in layers:
-        hidden = hidden_cells([layer])
-        key = hidden.tobytes()
-        if key not in by_mask:
-            by_mask[key] = uniform_measures(torch.from_numpy(hidden), measures).numpy()
-        of_layers.append(by_mask[key])
-    return np.stack(of_layers)
 
 
 def hidden_cells(layers: Sequence[LayerTrace]) -> npt.NDArray[np.bool_]:

@@ -23,7 +23,7 @@ from attnviz.trace.buckets import Buckets
 from attnviz.trace.head_norm import HeadNorm
 from attnviz.trace.layer import AfterAttention, Block, BlockWeights, LinearMap, Norm, Operand, Projection
 from attnviz.trace.model import Description, Kind, Need, TraceBudget, layers_and_heads
-from attnviz.trace.recorder import Call, Pass, batch_weights, recording
+from attnviz.trace.recorder import BatchWeights, Call, Pass, batch_weights, recording
 from attnviz.trace.trace import Trace
 from attnviz.trace.vocabulary import Vocabulary
 
@@ -213,8 +213,8 @@ class PretrainedModel(ShortRepr, ABC):
             hidden = self.forward(ids, segments, decoder_ids)
         return Pass(tuple(recorder.calls), hidden)
 
-    def batch_weights(self, texts: Sequence[Tokens], kind: Kind) -> list[Tensor]:
-        """Run texts padded to the longest, and return the weights of each layer of a kind, (B, H, T, T).
+    def batch_weights(self, texts: Sequence[Tokens], kind: Kind) -> list[BatchWeights]:
+        """Run texts padded to the longest, and return weights, (B, H, T, T), and mask of each layer of a kind.
 
         The rows of padding are meaningless, and its columns are 0. Computation stops after the last of these layers'
         attention. In some families the weights differ from those of each text run alone: `attnviz.corpus.sentences`
@@ -227,8 +227,9 @@ class PretrainedModel(ShortRepr, ABC):
         last = max(number for number, maps in enumerate(self.blocks) if maps.kind == kind)
         ids, segments = [text.ids for text in texts], [text.segments for text in texts]
         with torch.inference_mode():
-            all_weights = batch_weights(lambda: self.padded_forward(ids, segments), last + 1)
-        return [weights for weights, maps in zip(all_weights, self.blocks, strict=False) if maps.kind == kind]
+            calls = batch_weights(lambda: self.padded_forward(ids, segments), last + 1)
+            of_kind = [call for call, maps in zip(calls, self.blocks, strict=False) if maps.kind == kind]
+            return [call._replace(mask=true_mask(call.mask)) for call in of_kind]
 
     def _blocks_of(self, calls: Sequence[Call]) -> dict[Kind, tuple[Block, ...]]:
         blocks: dict[Kind, list[Block]] = {}

@@ -211,7 +211,7 @@ def longt5_local(
     whole = whole_of_blocks(position_bias, query.shape[2])
     visible = whole > HIDDEN
     concat, weights = _attend(
-        self, query, key, value, visible, scaling=1.0, position_bias=whole.masked_fill(~visible, 0.0),
+        self, query, key, value, visible, scaling=1.0, position_bias=whole.masked_fill(~visible, -math.inf),
         sliding_window=self.block_len,
     )  # fmt: skip
     output = self.o(concat)

@@ -47,8 +47,8 @@ class WrittenToken:
     """Their probabilities"""
 
 
-def room(model: Model, tokens: Tokens) -> int:
-    """Return how many tokens a model may write after a text: 0 if it has not learned to write, or can read no more."""
+def room(model: Model, tokens: Tokens) -> int | None:
+    """Return how many tokens a model may write after a text: 0 if it can read no more, None if it writes no texts."""
     if isinstance(model, TrainedModel):
         writes, size = model.task is None or bool(model.task.end), model.block_size
         most = CHARACTERS if model.task is None else size  # a story is short, and ends by itself
@@ -56,9 +56,9 @@ def room(model: Model, tokens: Tokens) -> int:
         writes = tuple(model.description.layers) == ("decoder",) and model.vocabulary is not None
         most, size = TOKENS, model.max_tokens
     else:
-        return 0
+        return None
     ends_open = bool(len(tokens)) and not tokens.special[-1]
-    return max(0, min(most, size - len(tokens))) if writes and ends_open else 0
+    return max(0, min(most, size - len(tokens))) if writes and ends_open else None
 
 
 def write_on(model: Model, tokens: Tokens) -> list[WrittenToken]:

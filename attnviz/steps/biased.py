@@ -15,7 +15,7 @@ from attnviz.trace.matrices import matrix, operand
 
 if TYPE_CHECKING:
     from attnviz.trace.buckets import Buckets
-    from attnviz.trace.position_bias import PositionTerms, TermName
+    from attnviz.trace.position_bias import PositionBias, PositionTerms, TermName
     from attnviz.trace.walk import Walk
 
 
@@ -57,9 +57,15 @@ def _notice(walk: Walk) -> str:
     if bias.kind == "buckets":
         return annotated(
             f"{start} is a number for each distance, the same along each diagonal (T5). Near distances have one each, "
-            "which a model learns; far ones share one, in buckets that widen."
+            f"which a model learns; far ones share one, in buckets that widen.{_none_outside(bias)}"
         )
-    return annotated(f"{start} is added to each score: numbers that depend on the places of query and key.")
+    places = "numbers that depend on the places of query and key"
+    return annotated(f"{start} is added to each score: {places}.{_none_outside(bias)}")
+
+
+def _none_outside(bias: PositionBias) -> str:
+    """Return a sentence if the model has no bias for hidden cells, as LongT5's encoder."""
+    return " Outside of the window it has none, and these cells stay empty." if bias.cells.isneginf().any() else ""
 
 
 _TERMS: dict[TermName, tuple[str, str]] = {
@@ -166,7 +172,10 @@ def _code(walk: Walk) -> str:
         at = "at" if bias.starts_at_0 else "(at - at[-1])"
         return f"{_AT.format(before)}position_bias = slope * {at}  # of each key; slope: this head's\n{last}"
     if bias.buckets is not None:
-        return f"position_bias = table[bucket]  # table: a number for each of {bias.buckets.count} buckets\n{last}"
+        where = ", in the window" if bias.cells.isneginf().any() else ""
+        return (
+            f"position_bias = table[bucket]  # table: a number for each of {bias.buckets.count} buckets{where}\n{last}"
+        )
     return last
 
 

@@ -17,7 +17,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -137,14 +137,23 @@ class _AllRecorded(Exception):  # noqa: N818 — no error: it ends a pass
     """The last requested attention has run."""
 
 
+class BatchWeights(NamedTuple):
+    """The weights of one attention on B texts."""
+
+    weights: Tensor
+    """(B, H, Tq, Tk)"""
+    mask: Tensor | None
+    """The mask as passed; broadcasts to the weights"""
+
+
 class _Weights:
     """Stores the weights of a pass, and ends the pass after `calls` attention calls."""
 
     def __init__(self, calls: int) -> None:
-        self.calls, self.weights = calls, list[Tensor]()
+        self.calls, self.weights = calls, list[BatchWeights]()
 
     def take(self, _: nn.Module, steps: AttentionSteps, *__: object) -> None:
-        self.weights.append(steps.weights)
+        self.weights.append(BatchWeights(steps.weights, steps.mask))
         if len(self.weights) == self.calls:
             raise _AllRecorded
 
@@ -157,8 +166,8 @@ def recording() -> AbstractContextManager[Recorder]:
     return _recorded_by(Recorder())
 
 
-def batch_weights(run: Callable[[], object], calls: int) -> list[Tensor]:
-    """Return the weights of the first attention calls of a forward pass, with the batch axis, (B, H, Tq, Tk) each.
+def batch_weights(run: Callable[[], object], calls: int) -> list[BatchWeights]:
+    """Return the weights and masks of the first attention calls of a forward pass, with the batch axis.
 
     The pass ends after the last of these calls: the model computes nothing more.
 

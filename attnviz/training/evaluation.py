@@ -55,7 +55,7 @@ def weights_of(model: TokenModel, batch: Batch) -> Mapping[Place, Tensor]:
     model_places = list(attentions(model))
     with torch.no_grad():
         weights = batch_weights(lambda: model.hidden(*inputs_of(model, batch)), len(model_places))
-    return dict(zip(model_places, weights, strict=True))
+    return dict(zip(model_places, (of_call for of_call, _ in weights), strict=True))
 
 
 def scores_of(weights: Mapping[Place, Tensor], batch: Batch, pattern: Pattern) -> dict[Place, Tensor]:

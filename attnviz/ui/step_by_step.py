@@ -139,10 +139,10 @@ WRITTEN = 500
 """The most characters that the browser may add to the text at once"""
 
 
-def _writing(here: ShownHead) -> dict[str, str] | None:
-    """Return `WriteOn` of frontend/types/walk.d.ts: what the model writes after the text.
+def _writing(here: ShownHead) -> dict[str, str | None] | None:
+    """Return `WriteOn` of frontend/types/walk.d.ts: what the model writes after the text, or that this is full.
 
-    None if it has not learned to write texts, or the text fills all that it can read.
+    None if it has not learned to write texts.
     """
     if here.source.key not in (TRAINED.key, PRETRAINED.key) or here.model.name == BUILT_IN:
         return None
@@ -150,13 +150,17 @@ def _writing(here: ShownHead) -> dict[str, str] | None:
     from attnviz.trained.model import TrainedModel
 
     model, tokens = here.model, here.tokens()
-    if not room(model, tokens):
+    left = room(model, tokens)
+    if left is None:
         return None
+    if not left:
+        read = f"{len(tokens):,} tokens"
+        return {"digest": None, "full": f"The text fills all that the model can read, {read}, so it writes no more."}
     is_small = isinstance(model, TrainedModel)  # an offer may keep it; another one would not be evicted
     digest = model.digest if isinstance(model, TrainedModel) else model.trace_budget.number
     find = partial(_same_model, model.name, model.trace_budget.number)
     make = partial(_written, (lambda: model) if is_small else find, tokens)
-    return {"digest": array_store().offer(("written on", model.name, digest, tokens.ids), make)}
+    return {"digest": array_store().offer(("written on", model.name, digest, tokens.ids), make), "full": ""}
 
 
 def _same_model(name: str, budget: int) -> Model:

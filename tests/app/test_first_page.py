@@ -160,8 +160,12 @@ def test_a_model_writes_until_its_text_is_full_and_only_if_it_learned_to_write()
     digests = {}
     for length in (126, 127, 128, 200):
         offered = payload(open_page(**link, text="a" * length), "walk")[0]["writes"]
-        digests[length] = offered and len(json.loads(requested(offered["digest"])))
-    assert digests == {126: 2, 127: 1, 128: None, 200: None}
+        assert bool(offered["digest"]) is not bool(offered["full"])
+        digests[length] = offered["full"] or len(json.loads(requested(offered["digest"])))
+    full = "The text fills all that the model can read, {} tokens, so it writes no more."
+    assert digests == {126: 2, 127: 1, 128: full.format(128), 200: full.format(128)}
+    story = open_page(source="trained", model="stories", text="Tom had a ball. " * 16, step="tokens")
+    assert payload(story, "walk")[0]["writes"] == {"digest": None, "full": full.format(80)}
     assert payload(open_page(**{**link, "model": "induction"}), "walk")[0]["writes"] is None
     unknown = payload(open_page(**link, text="ж"), "walk")[0]["writes"]
     assert len(json.loads(requested(unknown["digest"]))) == 60, "its guesses are shown too"

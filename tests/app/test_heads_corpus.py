@@ -24,7 +24,8 @@ from tests.app.heads import every_weight
 from tests.app.pages import messages, open_page, payload, send_update
 from tests.loaded import built_in_model
 from tests.unit.corpus.conftest import SENTENCES
-from tests.unit.families import save
+from tests.unit.families import save, save_model
+from tests.unit.pretrained.test_windows import WINDOWS
 
 open_corpus = partial(open_page, "heads", over="corpus")
 STATISTICS, CARD = statistics(SHIPPED)
@@ -142,7 +143,11 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path
     files: list[str] = []
 
     def make(family: str) -> Path:
-        model = tmp_path / family if family == "minilm" else save(family, tmp_path / family)
+        model = tmp_path / family
+        if family in WINDOWS:
+            save_model(WINDOWS[family][0](), model, family)
+        elif family != "minilm":
+            save(family, model)
         text, out = tmp_path / "some.txt", tmp_path / f"{family}_some.parquet"
         text.write_text("".join(f"{one}\n" for one in SENTENCES))
         name = "minilm" if family == "minilm" else str(model)
@@ -181,6 +186,16 @@ def test_every_view_of_a_decoder_s_heads(own: Callable[[str], Path]) -> None:
     header, arrays = payload(at, "explorer")
     assert every_weight(header).reshape(2, 4, 17, 17)[:, :, 3, 4:].max() == 0  # no query sees a later key
     assert "next" not in [one["name"] for one in header["measures"]] and np.isfinite(arrays["measures"]).all()
+
+
+def test_a_head_in_a_window_looks_everywhere_it_may_over_the_corpus_and_others_everywhere(
+    own: Callable[[str], Path],
+) -> None:
+    """On this text all keys are in the window."""
+    model = str(own("modernbert"))
+    for layer, words in (("0", "looks everywhere"), ("1", "looks everywhere it may")):
+        assert f"**{words}** on 100 %" in said(open_corpus(model=model, text="cat", layer=layer))
+        assert f"{words} on 100 %" in said(open_page("heads", model=model, text="cat", layer=layer))
 
 
 def test_a_damaged_file_of_statistics_is_a_sentence(own: Callable[[str], Path], tmp_path: Path) -> None:

@@ -389,7 +389,10 @@ def test_under_reduced_motion_all_is_written_at_once(still_page: Page, app_url: 
     sentence.get_by_role("button", name="Write on").click()
     still_page.wait_for_url(lambda url: len(query_of(url)["text"]) == 128)
     expect(sentence.locator(".word")).to_have_count(128)
-    expect(sentence.get_by_role("button", name="Write on")).to_have_count(0)  # it reads no longer text
+    expect(sentence.get_by_role("button", name="Write on")).to_have_count(0)
+    expect(sentence.locator(".writing")).to_have_text(
+        "The text fills all that the model can read, 128 tokens, so it writes no more."
+    )
 
 
 def test_what_a_newcomer_reads_goes_away_by_any_change_and_on_a_phone_the_picture_stays_in_sight(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from attnviz.steps import WALK
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.buckets import Buckets
 from attnviz.trace.matrices import find_matrix
-from attnviz.trace.position_bias import PositionTerms
+from attnviz.trace.position_bias import PositionBias, PositionTerms
+from attnviz.trace.walk import Walk
 from tests.browser.apps.operands import MAX_DISTANCE, Operands, oracle
 from tests.browser.apps.walk_page import See
 from tests.browser.modules import BASE64, BYTES, CORE, Run
@@ -54,6 +56,58 @@ def test_the_browsers_matrices_are_torchs(run: Run, config: ToyConfig) -> None:
         hidden = np.zeros(theirs.shape, bool) if is_blank is None else is_blank.numpy()
         assert bool(np.isnan(ours[hidden]).all()), name
         np.testing.assert_allclose(ours[~hidden], theirs.numpy()[~hidden], rtol=1e-5, atol=1e-5, err_msg=name)
+
+
+def ending_at_its_window() -> Walk:
+    """Return a head whose position bias has no numbers outside of its window, as LongT5's."""
+    walk = run_block(range(9), ToyConfig(positions="buckets", window=3)).walk(0, 1)
+    bias = walk.layer.position_bias
+    assert bias is not None
+    cells = bias.cells.expand(walk.layer.heads, 9, 9).masked_fill(walk.steps.hidden, -torch.inf)
+    return replace(walk, layer=replace(walk.layer, position_bias=PositionBias(cells, bias.buckets)))
+
+
+def test_where_there_is_no_bias_cells_are_hidden_as_those_of_the_masked_scores(run: Run) -> None:
+    walk = ending_at_its_window()
+    body = f"""
+      {BYTES} {BASE64}
+      const {{ read }} = await import("{CORE}/document.ts");
+      const {{ pinnedFact }} = await import("/frontend/walk/pinned_fact.ts");
+      const {{ pictureOf }} = await import("/frontend/walk/pictures.ts");
+      const document = read(bytes(given)), matrices = m.matricesOf(document, 1);
+      const names = ["scaled", "position_bias", "biased", "masked", "weights"];
+      const step = document.header.steps.find(({{ name }}) => name === "biased");
+      const panels = pictureOf(document, "biased", 1, {{}}).panels;
+      const {{ captionOf }} = await import("/frontend/walk/captions.ts");
+      const {{ Chain }} = await import("/frontend/inspector/chain.ts");
+      const {{ write }} = await import("/frontend/core/template.ts");
+      const section = globalThis.document.createElement("section");
+      const attention = matrices.attention;
+      attention.header = {{ ...document.header, biased: true }};
+      write(section, ...new Chain().lines({{ attention, step: "masked", steps: [] }}, 0, 8));
+      return [
+        Object.fromEntries(names.map((name) => [name, base64(matrices.get(name))])),
+        [null, 0, 8].map((k) => pinnedFact(matrices, step, {{ q: 0, k }}).text),
+        panels.map(({{ name, reasons }}) => [name, reasons?.window]),
+        captionOf(matrices, step, {{ q: 0, k: 8 }}).map(([words]) => words).join(""),
+        section.textContent,
+      ];
+    """
+    computed, said, panels, caption, arithmetic = run(
+        "walk/matrices.ts", body, b64encode(write(document_of_layer(walk))).decode()
+    )
+    hidden = walk.steps.hidden.numpy()
+    for name, encoded in computed.items():
+        ours, theirs = array(encoded), find_matrix(walk, name)
+        assert theirs is not None
+        assert bool(np.isnan(ours[hidden]).all()) is (name != "scaled"), name
+        np.testing.assert_allclose(ours[~hidden], theirs.numpy()[~hidden], rtol=1e-5, atol=1e-5, err_msg=name)
+    assert all("its score is then" in fact and "∞" not in fact for fact in said[:2])
+    assert said[2].endswith("column 8, “8”, outside of the window, gets no bias and no score.")
+    assert caption == "“8” is outside of the window: there is no position bias for it."
+    assert "there is no bias outside of the window" in arithmetic and "NaN" not in arithmetic
+    assert "−∞hidden: key 8 is outside the window of query 0" in arithmetic
+    assert panels == [["scaled", None], ["position_bias", [1, 1]], ["biased", [1, 1]]]
 
 
 @pytest.mark.parametrize("both_sides", [True, False])
@@ -186,10 +240,15 @@ def test_the_sum_is_played_with_its_numbers(run: Run) -> None:
         said("biased", panel("scaled", small[0]), panel("position_bias", small[1]), panel("biased", small[2])),
         said("biased", panel("scaled", small[0]), panel("content_to_position", small[1]),
           panel("position_to_content", [[-1, 0.02]]), panel("biased", [[1, 0.085]])),
+        said("biased", panel("scaled", small[0]), panel("position_bias", [[0, NaN]]), panel("biased", [[2, NaN]])),
+        said("masked", panel("biased", [[2, NaN]]), panel("masked", [[2, NaN]])),
       ];
     """
-    sums, masked, small, terms = run("motion/timeline.ts", body)
+    sums, masked, small, terms, *outside = run("motion/timeline.ts", body)
     assert any("(−8.00) + (−0.50) = −8.50" in said for said in sums)
     assert any("−8.50 stays" in said for said in masked)
     assert any("0.185 + (−0.120) = 0.065" in said for said in small)
     assert any("0.185 + (−0.120) + 0.020 = 0.085" in said for said in terms)
+    assert any("outside of the window there is no bias" in said for said in outside[0])
+    assert any("It is hidden: −∞" in said for said in outside[1])
+    assert not any("NaN" in said or "∞ is" in said for said in (*outside[0], *outside[1]))

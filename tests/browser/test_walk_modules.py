@@ -976,7 +976,7 @@ WRITING = """
   const [written, drawn] = [[], []];
   const home = {
     source: { request: async () => new Response(Uint8Array.from(given), answers), offerAgain: async () => {} },
-    writes: { digest: "abc" },
+    writes: { digest: "abc", full: "" },
     written: (text, count) => written.push([text, count]),
   };
   const room = document.createElement("div");
@@ -1040,6 +1040,15 @@ def test_what_is_written_is_kept_when_it_is_stopped_and_dropped_with_another_tex
     """
     found = run("walk/writing.ts", WRITING + body, draws())
     assert found == {"written": [["a", 1]], "count": 0, "isOn": False}
+
+
+def test_where_the_text_fills_what_the_model_reads_that_is_said_in_place_of_the_button(run: Run) -> None:
+    body = """
+      writing.show({ ...home, writes: { digest: null, full: "It is full." } }, "xyz");
+      await writing.begin();
+      return [writing.isOn, written, (write(room, writing.button()), room.innerHTML)];
+    """
+    assert run("walk/writing.ts", WRITING + body, draws()) == [False, [], '<p class="writing">It is full.</p>']
 
 
 def test_where_the_draws_do_not_come_it_is_said(run: Run) -> None:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from attnviz.document import Document, document_of_layer, write
-from attnviz.figures.steps import describe, lay_out
+from attnviz.figures.steps import WITH_HIDDEN_CELLS, describe, lay_out
 from attnviz.links.link import STRETCH
 from attnviz.pretrained import load
 from attnviz.steps import ATTENTION
@@ -107,7 +107,7 @@ def test_every_picture_is_pythons(run: Run, name: str, every: dict[str, tuple[Wa
         header, arrays = board_picture(layout, walk.labels, sources)
         header["products"] |= operations(document, step, walk)
         for panel in header["panels"]:
-            if panel["name"] in ("masked", "weights"):
+            if panel["name"] in WITH_HIDDEN_CELLS:
                 panel["reasons"] = json.loads(json.dumps(reasons))
             if panel["cols"] == "vocabulary":  # whose columns the browser labels as an axis
                 header["labels"]["vocabulary"] = list(panel.pop("ticks").values())

@@ -78,8 +78,8 @@ class CorpusHead:
 
     @property
     def measure_names(self) -> MeasureNames:
-        """The names of measures and labels for this model."""
-        return measure_names(self.survey)
+        """The names of measures and labels for this model over the corpus."""
+        return measure_names(self.survey, self.statistics.limited.tolist())
 
     @property
     def names(self) -> list[str]:
@@ -149,9 +149,11 @@ def payload(here: CorpusHead, alike: Sequence[int] = ()) -> tuple[dict[str, Any]
         "files": {"shared": digest, "weights": [[digest, 0, layers * heads]], "rollout": []},
         "view": {**heads_state.view(), "layer": here.layer, "head": here.head, "chosen": chosen, "q": None, "k": None},
         "acknowledged": acknowledged(KEY),
-        "labels": _of_heads(here, lambda held: [words.linked[name] for name, part in held if part >= HALF]),
-        "said": _of_heads(here, lambda held: [f"{words.labels[name]} on {share(part)}" for name, part in held[:SAID]]),
-        "limited": here.survey.limited,
+        "labels": _of_heads(here, lambda _, held: [words.linked[name] for name, part in held if part >= HALF]),
+        "said": _of_heads(
+            here, lambda layer, held: [f"{words.label(name, layer)} on {share(part)}" for name, part in held[:SAID]]
+        ),
+        "limited": corpus.limited.tolist(),
         "measures": [
             {"name": measure, "title": words.measures[measure].title, "unit": words.measures[measure].unit, "low": 0.0,
              "high": float(corpus.edges(measure)[-1]), "keys": []}
@@ -177,9 +179,9 @@ def _file(path: Path) -> bytes:
 
 
 def _of_heads(here: CorpusHead, say: Any) -> list[list[list[str]]]:
-    """Apply `say` to the labels of each head; returns L lists of H lists."""
+    """Apply `say` to the number of its layer and the labels of each head; returns L lists of H lists."""
     heads = here.statistics.shape[1]
-    return [[say(here.labels(layer, head)) for head in range(heads)] for layer in here.statistics.numbers]
+    return [[say(layer, here.labels(layer, head)) for head in range(heads)] for layer in here.statistics.numbers]
 
 
 def show_corpus(file: Path, survey: Survey) -> None:
@@ -225,7 +227,7 @@ def _said(here: CorpusHead) -> str:
     held = [(name, part) for name, part in here.labels(here.layer, here.head) if part >= 0.01]
     if not held:
         return f"no label holds on 1 % of {here.statistics.sentences:,} sentences."
-    labels = [f"**{plain(here.measure_names.labels[name])}** on {share(part)}" for name, part in held]
+    labels = [f"**{plain(here.measure_names.label(name, here.layer))}** on {share(part)}" for name, part in held]
     return f"{', '.join(labels)} of {here.statistics.sentences:,} sentences."
 
 
@@ -319,7 +321,7 @@ def alike(here: CorpusHead) -> pd.DataFrame:
     lines = ["| Head | Divergence, bits | Labels |", "| --- | ---: | --- |"]
     for other in here.nearest(LIKE_IT):
         layer, head = corpus.head(other)
-        held = [here.measure_names.labels[name] for name, part in here.labels(layer, head) if part >= HALF]
+        held = [here.measure_names.label(name, layer) for name, part in here.labels(layer, head) if part >= HALF]
         lines.append(f"| layer {layer} · head {head} | **{number(corpus.divergence[index, other], 3)}** "
                      f"| {plain(', '.join(held)) or '–'} |")  # fmt: skip
     st.markdown("\n".join(lines))

@@ -5,7 +5,7 @@ Does not import torch or pandas.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
@@ -139,6 +139,13 @@ class MeasureNames:
 
     measures: dict[str, MeasureName]
     labels: dict[str, str]
+    """The labels as they are said of all heads that have them"""
+    limited: Mapping[int, bool]
+    """By the number of a layer: whether which keys a query sees depends on the query"""
+
+    def label(self, name: str, layer: int) -> str:
+        """Return a label as it is said of a head of a layer."""
+        return shown_label(name, limited=self.limited[layer]) if name == BROAD_HEAD else self.labels[name]
 
     @property
     def linked(self) -> dict[str, str]:
@@ -151,14 +158,21 @@ class MeasureNames:
         return f"{title}, {unit}" if unit else f"weight {title}"
 
 
-def measure_names(survey: Survey) -> MeasureNames:
-    """Return the names for the model of a survey, with its special tokens."""
+def measure_names(survey: Survey, limited: Sequence[bool] | None = None) -> MeasureNames:
+    """Return the names for the model of a survey, with its special tokens.
+
+    Args:
+        survey: the heads on a text.
+        limited: for labels over a corpus, `CorpusStatistics.limited` of each layer.
+    """
+    limited = survey.limited if limited is None else limited
     special = {measure.name: measure for measure in survey.measures if measure.name in ("cls", "sep")}
     return MeasureNames(
         MEASURES | {name: MeasureName(measure.title, "") for name, measure in special.items()},
         LABELS
-        | {BROAD_HEAD: shown_label(BROAD_HEAD, limited=any(survey.limited))}
+        | {BROAD_HEAD: shown_label(BROAD_HEAD, limited=any(limited))}
         | {name: measure.label for name, measure in special.items()},
+        dict(zip(survey.numbers, map(bool, limited), strict=True)),
     )
 
 
@@ -241,8 +255,8 @@ def corpus_shares_of_labels(here: ShownHead, file: Path | None, survey: Survey, 
         return NO_CORPUS if is_read else ""  # the command does not support other models
     of_corpus = labels(file)
     shares = dict(of_corpus.shares.get((layer, head), ()))
-    on_text, wording = survey.labels[survey.numbers.index(layer)][head], measure_names(survey)
+    on_text, wording = survey.labels[survey.numbers.index(layer)][head], measure_names(survey, about(file).limited)
     names = [name for name, label in wording.linked.items() if label in on_text]
     names += [name for name, part in shares.items() if part >= HALF and name not in names]
-    said = ", ".join(f"{plain(wording.labels[name])} on {share(shares.get(name, 0.0))}" for name in names)
+    said = ", ".join(f"{plain(wording.label(name, layer))} on {share(shares.get(name, 0.0))}" for name in names)
     return f"Layer {layer} · head {head} over {of_corpus.sentences:,} sentences: {said or 'no label on half of them'}."

@@ -10,11 +10,12 @@ import pytest
 import torch
 from scipy.spatial.distance import jensenshannon
 from scipy.stats import entropy
-from transformers import BertModel
+from transformers import AutoModel, BertModel
 
 from attnviz.corpus.observing import PARTS, clusters, divergence_sums, in_pieces, marks_of
 from attnviz.corpus.sentences import CUT, Reader
 from attnviz.corpus.statistics import CorpusStatistics, Place
+from attnviz.measures.summary import MIN_BROAD_ENTROPY
 from attnviz.measures.survey import survey
 from attnviz.pretrained import load
 from attnviz.pretrained.built_in import BuiltInModel
@@ -22,7 +23,8 @@ from attnviz.pretrained.described import find_folder
 from attnviz.pretrained.transformers_model import TransformersModel
 from attnviz.tokens import Tokens
 from tests.unit.corpus.conftest import SENTENCES
-from tests.unit.families import FAMILIES, save
+from tests.unit.families import FAMILIES, save, save_model
+from tests.unit.pretrained.test_windows import WINDOWS
 
 
 @pytest.fixture(scope="module")
@@ -114,6 +116,38 @@ def test_labels_hold_where_heads_have_them_on_the_sentence_alone(found: CorpusSt
                     counts[found.labels.index(name), layer, head] += 1
     assert counts.sum() > 20
     np.testing.assert_array_equal(found.label_count, counts)
+
+
+@pytest.mark.parametrize("name", ["modernbert", "mistral", "gemma3", "gpt_neo"])
+def test_a_head_of_a_layer_with_a_window_is_compared_with_uniform_attention_in_its_window(
+    name: str, tmp_path: Path
+) -> None:
+    """Against the entropies of transformers' attentions, beside those of even weights in each layer's window."""
+    make, _, windows, _ = WINDOWS[name]
+    model = load(str(save_model(make(), tmp_path, name)))
+    reader = Reader(model, batch=4)
+    assert reader.batch == 4
+    theirs = AutoModel.from_pretrained(tmp_path, attn_implementation="eager").eval()
+    broad, is_limited = np.zeros((2, 6 if name == "gpt_neo" else 4), int), np.zeros(2, bool)
+    alone = reader.nothing()
+    for sentence in SENTENCES:
+        alone.add(model.trace(sentence))
+        ids = torch.tensor([model.tokenize(sentence).ids])
+        with torch.inference_mode():
+            attentions = theirs(ids, output_attentions=True).attentions
+        away = np.subtract.outer(np.arange(ids.shape[1]), np.arange(ids.shape[1]))  # query - key
+        for layer, (weights, width) in enumerate(zip(attentions, windows, strict=True)):
+            reach = len(away) if width is None else width - 1
+            seen = ((np.abs(away) if name == "modernbert" else np.where(away < 0, 999, away)) <= reach).sum(-1)
+            bits = entropy(weights[0].double().numpy(), base=2, axis=-1).mean(-1)
+            broad[layer] += bits >= MIN_BROAD_ENTROPY * np.log2(seen).mean()
+            is_limited[layer] |= bool((seen != len(away)).any())
+    for found in (reader.read(SENTENCES), alone):
+        done = found.finish()
+        np.testing.assert_array_equal(done.label_count[done.labels.index("broad")], broad)
+        np.testing.assert_array_equal(done.limited, is_limited)
+    assert is_limited.tolist() == [name != "modernbert", True]
+    assert broad[windows.index(3 if 3 in windows else 4)].sum() > len(SENTENCES), "some have the label in a window"
 
 
 def test_the_divergence_of_heads_is_scipy_s(found: CorpusStatistics, attentions: list[npt.NDArray[np.float64]]) -> None:

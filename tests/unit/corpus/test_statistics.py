@@ -66,7 +66,7 @@ def test_a_batch_gives_what_each_sentence_alone_gives(minilm: BuiltInModel, read
         alone.add(minilm.trace(text), Place(0, line), pairs=(line - 1) % 2 == 0)
     found, expected = reader.read(SENTENCES, places(len(SENTENCES))).finish(), alone.finish()
     assert (found.count == expected.count).all() and found.tokens == expected.tokens
-    for name in ("mean", "label_share", "offset_mean", "part_mean", "divergence", "uniform"):
+    for name in ("mean", "label_share", "offset_mean", "part_mean", "divergence", "limited"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=0, atol=2e-6, err_msg=name)
     np.testing.assert_array_equal(found.strongest.places, expected.strongest.places)
 
@@ -78,8 +78,9 @@ def test_means_deviations_and_quantiles_are_numpy_s() -> None:
     for length in torch.randint(2, 20, (400,)).tolist():
         weights = torch.softmax(3 * torch.randn(1, 1, length, length), -1)
         nothing = torch.zeros(1, length, dtype=torch.bool)
+        unmasked = torch.zeros(1, length, length, dtype=torch.bool)
         marks = Marks(torch.tensor([length]), torch.full((1, length), 3), dict.fromkeys(ON_KEYS, nothing))
-        observed = observe([weights], marks)
+        observed = observe([weights], [unmasked], marks)
         values.append(observed.values[0, 0, 0])
         found.add_observed(observed, [length])
     done, raw = found.finish(), np.array(values, np.float64)

@@ -89,6 +89,12 @@ def test_a_head_of_a_layer_with_a_window_is_compared_with_uniform_attention_in_i
     assert all("broad" in labels for of_layer in found.labels for labels in of_layer)
     assert survey(trace, "decoder", "").limited == (True,) * 3
     assert survey(trace, "cross", "").limited == (False,) * 3
+    by_keys = torch.ones(5, 5, dtype=torch.bool)
+    by_keys[:, 3] = False
+    by_query = by_keys.clone()
+    by_query[1, 0] = False
+    masked = tuple(Block(replace(layer, mask=Mask.recognise(cells))) for cells in (by_keys, by_query))
+    assert survey(replace(trace, blocks={"encoder": masked}, numbers={}), "encoder", "").limited == (False, True)
     assert heads_table(found, "")["labels"].tolist() == [
         ", ".join(label.replace("broad", words) for label in labels)
         for words, of_layer in zip(("looks everywhere", "looks everywhere it may"), found.labels, strict=True)

@@ -322,7 +322,7 @@ def test_of_a_batch_each_text_has_its_own_weights_and_padding_gets_none(name: st
         with torch.inference_mode():
             theirs = alone(**inputs, output_attentions=True).attentions
         assert len(found) == len(theirs) == 2
-        for weights, wanted in zip(found, theirs, strict=True):
+        for (weights, _), wanted in zip(found, theirs, strict=True):
             torch.testing.assert_close(weights[row, :, : len(text), : len(text)], wanted[0], rtol=0, atol=1e-6)
             assert not weights[row, :, : len(text), len(text) :].any()
 

@@ -11,15 +11,19 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import transformers as tf
 from torch import Tensor, nn
 
+from attnviz.compare.alignment import align
+from attnviz.compare.matrices import compare, what_if
 from attnviz.document import document_of_layer, read, write
 from attnviz.export.code.cells import cells, script
 from attnviz.export.code.pretrained import pretrained_inputs, unknown_of
 from attnviz.export.numbers import collect
+from attnviz.figures.steps import lay_out
 from attnviz.measures.score_parts import score_parts
 from attnviz.pretrained import Kind, load
 from attnviz.pretrained.transformers_model import NO_AFTER, TransformersModel
@@ -265,6 +269,38 @@ SLOPES = 1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 2, 1 / 8
 """Press et al. 2022: those of 4 heads, then every second one of 8"""
 
 
+def test_outside_of_the_window_at_which_its_bias_ends_no_number_stands(opened: Opened) -> None:
+    """Against transformers' own biases of LongT5's blocks."""
+    if opened.name != "longt5":
+        pytest.skip("its bias is there for all cells")
+    first = opened.peer.encoder.block[0].layer[0].LocalSelfAttention
+    blocks, at = first.compute_bias(first.block_len)[0, 0].detach(), torch.arange(len(opened.trace.tokens))
+    apart = at - at[:, None]
+    theirs = blocks[
+        :, 0, first.block_len + apart.clamp(-first.block_len, first.block_len)
+    ]  # of the block's first query
+    expected = theirs.masked_fill(apart.abs() >= first.block_len, -torch.inf)
+    for number in (0, 1):
+        walk = opened.trace.walk(number, 2, "encoder")
+        assert walk.layer.position_bias is not None
+        torch.testing.assert_close(walk.layer.position_bias.cells, expected, rtol=0, atol=1e-6)
+        panels = {panel.name: panel for row in lay_out(walk, "biased").grid for panel in row if panel is not None}
+        hidden = walk.steps.hidden.numpy()
+        assert hidden.any() and not hidden.all()
+        for name in ("position_bias", "biased"):
+            np.testing.assert_array_equal(np.isnan(panels[name].values), hidden)
+            reasons = panels[name].reasons
+            assert reasons is not None
+            np.testing.assert_array_equal(reasons > 0, hidden)
+        assert not np.isnan(panels["scaled"].values).any()
+        sent = read(write(document_of_layer(walk))).arrays["position_bias/2"]
+        np.testing.assert_array_equal(np.isnan(sent), hidden)
+        np.testing.assert_array_equal(sent[~hidden], expected[2].numpy()[~hidden])
+        steps = compare(walk.steps, walk.steps, "biased", *[align(range(len(at)), range(len(at)))] * 2)
+        np.testing.assert_array_equal(np.isnan(steps.a), hidden)
+        assert "Outside of the window it has none" in WALK["biased"].notice(walk)
+
+
 def test_slopes_are_those_of_the_paper(opened: Opened) -> None:
     if opened.own.bias != "slopes":
         pytest.skip("no slopes")
@@ -336,7 +372,8 @@ def test_documents_and_numbers_have_the_bias(opened: Opened) -> None:
     assert ("position_bias/2" in document.arrays) == is_biased(opened, kind) == ("biased" in numbers)
     assert ("buckets" in repr(document.header.buckets).lower()) == (opened.own.bias == "buckets")
     if is_biased(opened, kind):
-        torch.testing.assert_close(torch.tensor(document.arrays["position_bias/2"]), matrix(walk, "position_bias"))
+        sent = torch.tensor(document.arrays["position_bias/2"]).nan_to_num(nan=-torch.inf)
+        torch.testing.assert_close(sent, matrix(walk, "position_bias"))
         torch.testing.assert_close(torch.tensor(numbers["biased"][0]), matrix(walk, "biased"))
     for name in walk.layer.position_terms:
         torch.testing.assert_close(torch.tensor(document.arrays[f"{name}/2"]), matrix(walk, name))
@@ -435,10 +472,28 @@ def test_tables_of_terms_that_no_picture_shows_are_in_no_link() -> None:
     assert not {"relative_positions", "position_key", "position_query"} & set(picture.AXES)
 
 
+@pytest.mark.parametrize("scale", [1.0, 0.125])
+def test_with_another_scale_the_terms_are_multiplied_by_it_too(
+    opened: Opened, scale: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compare's what-if, against transformers' first layer with this scale."""
+    with_terms(opened)
+    theirs = import_module(type(opened.peer).__module__)
+    monkeypatch.setattr(theirs, "scaled_size_sqrt", lambda *_: torch.tensor(1 / scale))
+    with torch.inference_mode():
+        done = opened.peer(torch.tensor([opened.trace.tokens.ids]), output_attentions=True)
+    layer = opened.trace.layer(0)
+    found = what_if(layer, scale, causal=False)
+    torch.testing.assert_close(found.attentions(), done.attentions[0][0], rtol=1e-4, atol=1e-6)
+    assert not torch.allclose(layer.attentions(), done.attentions[0][0], rtol=1e-4, atol=1e-3)
+    kept = what_if(layer, None, causal=False)
+    torch.testing.assert_close(kept.attentions(), layer.attentions(), rtol=0, atol=0)
+
+
 def test_texts_of_a_batch_have_the_terms_that_they_have_alone(opened: Opened) -> None:
     with_terms(opened)
     texts = [opened.model.tokenize(text) for text in (TEXT, PAIR)]
-    for number, weights in enumerate(opened.model.batch_weights(texts, "encoder")):
+    for number, (weights, _) in enumerate(opened.model.batch_weights(texts, "encoder")):
         for text, padded in zip(texts, weights, strict=True):
             n = len(text)
             alone = opened.model.trace(text.text).layer(number).attentions()

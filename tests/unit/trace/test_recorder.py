@@ -94,11 +94,12 @@ def test_weights_of_a_batch_are_torchs_and_the_pass_ends_with_the_last() -> None
         ended.append("not at once")
 
     with torch.no_grad():
-        (weights,) = batch_weights(run, 1)
+        ((weights, found),) = batch_weights(run, 1)
         query, key, _ = first.operands(x, x)
         scores = (query @ key.transpose(-2, -1) / D**0.5).masked_fill(~mask, -torch.inf)
         torch.testing.assert_close(weights, scores.softmax(-1))
-        assert [tuple(one.shape) for one in batch_weights(run, 2)] == [(3, H, 5, 5)] * 2
+        assert found is mask
+        assert [tuple(one.shape) for one, _ in batch_weights(run, 2)] == [(3, H, 5, 5)] * 2
         assert not ended
         assert batch_weights(run, 0) == []
         with pytest.raises(ValueError, match=r"^the forward pass has 2 attention calls, not 3$"):

@@ -24,7 +24,7 @@ def here(layer: int = 7, head: int = 1, shares: dict[str, list[float]] | None = 
         "numbers": NUMBERS, "shape": (2, 3), "measures": ("self", "entropy"), "count": np.full((2, 3, 2), 9),
         "mean": mean, "std": mean / 8, "labels": tuple(held),
         "label_share": np.array(list(held.values())).reshape(-1, 2, 3), "head": lambda n: (NUMBERS[n // 3], n % 3),
-        "share_below": lambda *_: 0.75, **own,
+        "share_below": lambda *_: 0.75, "limited": np.array([False, True]), **own,
     })  # fmt: skip
     survey = survey_of(("<s>", "a", "b", "</s>"))
     survey.measures = [SimpleNamespace(name=name, title=name, unit="") for name in ("entropy", "self")]
@@ -90,6 +90,20 @@ def test_the_largest_mean_weight_is_said_with_its_side(
     offset_mean[1, 1] = means
     panels.positions(here(offset_mean=offset_mean, offsets=(-2, 0, 1), offset_count=np.arange(3)))
     assert texts[0] == f"The mean weight is largest **{where}**: **0.500**."
+
+
+def test_a_head_looks_everywhere_or_everywhere_it_may_by_the_mask_of_its_own_layer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shares = {"broad": [1.0] * 6}
+    assert [panels._said(here(layer, shares=shares, sentences=9)) for layer in NUMBERS] == [
+        "**looks everywhere** on 100 % of 9 sentences.", "**looks everywhere it may** on 100 % of 9 sentences."
+    ]  # fmt: skip
+    texts = said(monkeypatch)
+    divergence = np.tile([0.0, 0.5, 0.5, 0.5, 0.25, 0.75], (6, 1))
+    panels.alike(here(shares=shares, divergence=divergence, pair_count=9))
+    rows = texts[1].splitlines()[2:]
+    assert all(("may" in row) == ("layer 7" in row) and "everywhere" in row for row in rows) and len(rows) == 5
 
 
 def test_in_a_lecture_a_label_counts_on_half_of_the_sentences() -> None:

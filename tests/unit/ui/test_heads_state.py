@@ -216,7 +216,8 @@ def survey_of(pieces: tuple[str, ...], *, limited: tuple[bool, ...] = (False, Fa
     special = tuple(piece.startswith("<") for piece in pieces)
     places = tuple((number, number + 1) for number in range(n))
     tokens = Tokens("x" * n, None, pieces, tuple(range(n)), places, (0,) * n, special, (False,) * n, 0, 9, "some")
-    return SimpleNamespace(measures=choose_measures(n, tokens, same_text=True, causal=False), limited=limited)
+    measures = choose_measures(n, tokens, same_text=True, causal=False)
+    return SimpleNamespace(measures=measures, limited=limited, numbers=(4, 7))
 
 
 def test_a_model_with_other_special_tokens() -> None:
@@ -228,8 +229,12 @@ def test_a_model_with_other_special_tokens() -> None:
 
 
 def test_a_head_behind_a_mask_looks_everywhere_it_may() -> None:
-    """Of a model with windows in some layers alone this is true of all."""
+    """Of all heads of a model with windows in some layers alone this is true; of one head, its layer's mask counts."""
     words = measure_names(survey_of(("a", "b"), limited=(False, True)))
+    assert [words.label("broad", layer) for layer in (4, 7)] == ["looks everywhere", "looks everywhere it may"]
+    assert words.label("diagonal", 7) == "diagonal"
+    over_corpus = measure_names(survey_of(("a", "b"), limited=(False, True)), (True, False))
+    assert [over_corpus.label("broad", layer) for layer in (4, 7)] == ["looks everywhere it may", "looks everywhere"]
     assert (words.labels["broad"], words.linked["broad"]) == ("looks everywhere it may", "broad")
     assert measure_names(survey_of(("a", "b"))).labels["broad"] == "looks everywhere"
 

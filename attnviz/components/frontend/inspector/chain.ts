@@ -113,7 +113,8 @@ function capped({ cap = 1 }: AttentionHeader, { scaled: x, capped: y }: CellStep
   return [how("c × tanh(scaled / c) = ", product, " "), equals(y)];
 }
 
-function biased({ capped: x, biased: y }: CellSteps, terms: number[]) {
+function biased({ capped: x, biased: y }: CellSteps, terms: number[]): Child[] {
+  if (Number.isNaN(y)) return [span("why", "there is no bias outside of the window")];
   const added = terms.length ? terms : [y - x];
   return [how(number(x), ...added.flatMap((term) => [" + ", operand(term, 4)]), " "), equals(y)];
 }
@@ -135,7 +136,8 @@ function masked(header: AttentionHeader, q: number, k: number, { score, biased: 
         span("why", `${why}, before the scaling${then}`),
       ];
     }
-    return [how(number(x), " → "), result(y, value === null ? number(y) : exact(y)), span("why", why)];
+    const before = Number.isNaN(x) ? "" : `${number(x)} → `; // LongT5 has no bias outside of its window
+    return [how(before), result(y, value === null ? number(y) : exact(y)), span("why", why)];
   }
   if (bias !== 0) {
     return [how(number(x), " + ", operand(bias, 4), " "), equals(y), span("why", "the mask adds a number here")];

@@ -78,6 +78,7 @@ function adding(sources: Panel[], result: Panel): ByCell["say"] {
   return (i, j) => {
     const terms = sources.map((panel) => at(panel, i, j));
     const sum = at(result, i, j);
+    if (Number.isNaN(sum)) return [[`${shown(terms[0])}: outside of the window there is no bias`]];
     const digits = Math.max(...[...terms, sum].map((x) => decimalsOf([x]))); // the same of all, so that they add up
     return [[`${terms.map((x) => factor(x, digits)).join(" + ")} = `], [shown(sum, digits), "attention"]];
   };
@@ -86,7 +87,8 @@ function adding(sources: Panel[], result: Panel): ByCell["say"] {
 function masking(source: Panel, result: Panel, hidden: number): ByCell["say"] {
   return (i, j) => {
     const [before, after] = [at(source, i, j), at(result, i, j)];
-    if (Number.isNaN(after)) return [[`${shown(before)} is hidden: `], [number(hidden, 1), "attention"]];
+    const what = Number.isNaN(before) ? "It" : shown(before);
+    if (Number.isNaN(after)) return [[`${what} is hidden: `], [number(hidden, 1), "attention"]];
     if (before === after) return [[`${shown(before)} stays: the query may look there`]];
     return [[`${factor(before)} + ${factor(after - before)} = `], [shown(after), "attention"]];
   };

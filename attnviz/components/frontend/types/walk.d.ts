@@ -49,8 +49,10 @@ interface FirstView {
 }
 /** What a model writes after the text: attnviz/ui/step_by_step.py describes it. */
 interface WriteOn {
-  /** Of the file with the list of what is written. */
-  digest: string;
+  /** Of the file with the list of what is written; null where the text is full. */
+  digest: string | null;
+  /** Why nothing more is written: the text fills all that the model can read; else "". */
+  full: string;
 }
 /** A token that a model has written: attnviz/sources/writing.py describes it. */
 interface WrittenToken {

@@ -93,11 +93,14 @@ const CAPTIONS: Record<string, (about: About) => Said[]> = {
     [number(cell.capped, 2), "attention"],
     [` of ${number(cell.scaled, 2)}.`],
   ],
-  biased: ({ cell }) => [
-    [`The position bias ${cell.biased < cell.capped ? "takes" : "adds"} `],
-    [`${number(Math.abs(cell.biased - cell.capped), 2)}: ${number(cell.biased, 2)}`, "attention"],
-    ["."],
-  ],
+  biased: ({ key, cell }) =>
+    Number.isNaN(cell.biased)
+      ? [key, [" is outside of the window: there is no position bias for it."]]
+      : [
+          [`The position bias ${cell.biased < cell.capped ? "takes" : "adds"} `],
+          [`${number(Math.abs(cell.biased - cell.capped), 2)}: ${number(cell.biased, 2)}`, "attention"],
+          ["."],
+        ],
   masked: maskedSaid,
   weights: weightsSaid,
   head_outputs: outputSaid,

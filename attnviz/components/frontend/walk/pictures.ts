@@ -85,6 +85,9 @@ function shownIn({ panels, products: made, operations }: PictureSpec) {
   return [...panels.flatMap(({ name, limit }) => [name, ...(Array.isArray(limit) ? limit : [])]), ...vectors];
 }
 
+/** The matrices that may have no number in cells that the mask hides. */
+const WITH_HIDDEN_CELLS = new Set(["position_bias", "biased", "masked", "weights"]);
+
 function filled(panel: PanelSpec, matrices: HeadMatrices, { own, stretch, limit: end }: PictureSettings): Panel {
   const { name, scale, ticks, part_width: width, made_from: from, stretched } = panel;
   const { data, shape } = matrixOf(matrices, name);
@@ -102,7 +105,7 @@ function filled(panel: PanelSpec, matrices: HeadMatrices, { own, stretch, limit:
     scale,
     numbered: panel.numbered,
     bar: panel.bar,
-    ...((name === "masked" || name === "weights") && { reasons: reasonsOf(matrices.document.header) }),
+    ...(WITH_HIDDEN_CELLS.has(name) && { reasons: reasonsOf(matrices.document.header) }),
     ...(from && { made_from: from }),
     ...(panel.cols !== "vocabulary" && Object.keys(ticks).length && { ticks }),
     ...(width && { parts: { width, followed: matrices.head } }),

@@ -128,6 +128,9 @@ function biasedSaid({ matrices, step, q, k }: Pinned): Parts {
   const [biases, biased] = [rowOf(matrices, "position_bias", q), rowOf(matrices, "biased", q)];
   if (!biases || !biased) return [];
   const at = k ?? largest(biases);
+  if (Number.isNaN(biases[at])) {
+    return ["In ", row(matrices, q), ", ", column(matrices, at), ", outside of the window, gets no bias and no score."];
+  }
   const distance = Math.abs(at - q);
   const places = `${distance} ${distance === 1 ? "position" : "positions"} ${at > q ? "after" : "before"} it`;
   const where = distance ? [", ", places, ","] : [", itself,"];

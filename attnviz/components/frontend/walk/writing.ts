@@ -40,7 +40,7 @@ export class Writing {
 
   async begin() {
     const { writes, source } = this.home ?? {};
-    if (!writes || !source) return;
+    if (!writes?.digest || !source) return;
     this.reset();
     this.isOn = true;
     this.draw();
@@ -100,9 +100,11 @@ export class Writing {
     return template("div", { class: "answer" }, guessLine("written", name, own, own.label));
   }
 
-  /** The button that begins and ends it, and why it did not go on. */
+  /** The button that begins and ends it, and why it did not go on; where the text is full, that it is. */
   button() {
     if (!this.home?.writes) return null;
+    const { full } = this.home.writes;
+    if (full) return template("p", { class: "writing" }, full);
     const onclick = () => (this.isOn ? this.end() : this.begin());
     const help = "Each next token is drawn by its share; the same text is always written on in the same way.";
     const text = this.isOn ? "Stop" : "Write on";
