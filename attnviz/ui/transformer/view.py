@@ -108,8 +108,13 @@ def toy_controls() -> None:
         controls.seed()
     with right, settings_popover("More", "more_settings", width="stretch") as control:
         if control.open:
-            state.bound("bias", st.toggle, "Biases")
+            left, right = st.columns(2)
+            with left:
+                state.bound("bias", st.toggle, "Biases")
+            with right:
+                controls.norms_of_keys()
             controls.score_controls()
+            controls.heads_of_keys()
 
 
 def model_controls(source: Source, name: str | None) -> None:
@@ -148,6 +153,7 @@ def _heads() -> None:
         state.put("heads", fitting)
     options = [count for count in range(1, MAX_HEADS + 1) if width % count == 0]
     state.bound("heads", st.select_slider, "Heads H", options, among=options)
+    controls.fit_heads_of_keys()
 
 
 PAGE = PAGES["transformer"]
