@@ -73,8 +73,6 @@ WINDOW_HELP = """With the causal mask a query sees only the last keys, as many a
 without it, half as many on both sides of itself (ModernBERT)."""
 QK_NORM_HELP = "As in Qwen3: queries and keys are divided by their root mean square. A learned γ follows there; 1 here."
 KV_HEADS_HELP = "Heads of queries share them: grouped-query attention, or multi-query with 1."
-AS_MANY = "as many"
-"""The choice of a head of keys for each head of queries"""
 PADDING_HELP = "No query looks at them. With a causal mask their own rows see no key."
 
 
@@ -204,10 +202,10 @@ def heads_of_keys() -> None:
     """Show the numbers of heads of keys that divide that of a toy's heads, which `fit_heads_of_keys` has fitted."""
     heads, chosen = state.get("heads"), state.get("kv_heads")
     fitting = (count for count in range(1, heads + 1) if heads % count == 0)
-    options = [None, *(count for count in fitting if count < heads or count == chosen)]
+    options = [count for count in fitting if count < heads or count in (1, chosen)]
     state.bound(
-        "kv_heads", st.selectbox, "Heads of keys", options, among=options, help=KV_HEADS_HELP,
-        format_func=lambda count: AS_MANY if count is None else str(count),
+        "kv_heads", st.selectbox, "Heads of keys", options, among=options, index=None, placeholder="as many",
+        help=KV_HEADS_HELP,
     )  # fmt: skip
 
 

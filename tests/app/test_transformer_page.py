@@ -68,7 +68,7 @@ def test_heads_can_share_keys_and_queries_and_keys_can_be_normalised() -> None:
     at = open_page("transformer", SETTINGS_OPEN, **link, part="qkv")
     assert "normed" not in [name for name, _ in model(at)["attentions"][5]["steps"]]
     assert [one["key_heads"] for one in model(at)["attentions"]] == [4] * 6
-    assert at.selectbox(key="kv_heads").options == ["as many", "1", "2"]
+    assert at.selectbox(key="kv_heads").options == ["1", "2"]
     at.selectbox(key="kv_heads").set_value(2).run()
     at.toggle(key="qk_norm").set_value(True).run()
     assert dict(at.query_params) == {**link, "part": "qkv", "kv_heads": "2", "qk_norm": "1"}
@@ -90,9 +90,9 @@ def test_the_heads_of_keys_are_fitted_to_heads_that_are_fitted_to_the_width() ->
         "4 heads can't share 3 heads of keys evenly, so there are 2."
     )
     assert walk(at)[1].header.shared_by == 2
-    assert at.selectbox(key="kv_heads").options == ["as many", "1", "2"]
+    assert at.selectbox(key="kv_heads").options == ["1", "2"]
     at.select_slider(key="heads").set_value(2).run()
-    assert at.selectbox(key="kv_heads").options == ["as many", "1", "2"]
+    assert at.selectbox(key="kv_heads").options == ["1", "2"]
     assert walk(at)[1].header.shared_by == 1
     nonsense = open_page("transformer", kv_heads="9", qk_norm="yes")
     assert "kv_heads=9 is not a whole number from 1 to 8" in messages(nonsense)

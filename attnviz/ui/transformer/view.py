@@ -243,10 +243,7 @@ def diagram(here: ShownPart, tokens: tuple[Tokens, Tokens | None], positions: st
 
 def _key_heads(description: Description, number: int) -> int | None:
     """Return how many heads of keys the attention with this number has; None if that is not known."""
-    size = None if description.sizes is None else description.sizes.attentions[number]
-    if size is None or len(size.projections) != 3:
-        return None
-    return size.projections[1].outputs // size.head_size
+    return None if description.sizes is None else description.sizes.attentions[number].key_heads
 
 
 def _feed_forward(sizes: ModelSizes | None, places: tuple[Place, ...], place: Place) -> list[list[int]] | None:
