@@ -108,11 +108,8 @@ def toy_controls() -> None:
         controls.seed()
     with right, settings_popover("More", "more_settings", width="stretch") as control:
         if control.open:
-            left, right = st.columns(2)
-            with left:
-                state.bound("bias", st.toggle, "Biases")
-            with right:
-                controls.norms_of_keys()
+            state.bound("bias", st.toggle, "Biases")
+            controls.norms_of_keys()
             controls.score_controls()
             controls.heads_of_keys()
 
