@@ -227,8 +227,10 @@ def of_model(
     return ShownHead(source, model, get("text"), pair, kind, indices["layer"], indices["head"], tuple(notes))
 
 
-TOY_KEYS = ("pair", "head", "architecture", "depth", "decoder_depth", "heads", "width", "feed_forward", "norm",
-        "activation", "bias", "positions", "tokenizer", "charset", "cap", "sink", "window", "seed")  # fmt: skip
+TOY_KEYS = (
+    "pair", "head", "architecture", "depth", "decoder_depth", "heads", "kv_heads", "width", "feed_forward", "norm",
+    "activation", "bias", "positions", "tokenizer", "charset", "cap", "sink", "window", "qk_norm", "seed",
+)  # fmt: skip
 
 
 def open_transformer(get: Get, resources: Resources) -> ToyTransformer:

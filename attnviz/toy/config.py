@@ -107,8 +107,7 @@ class ToyConfig:
             if not low <= value <= high:
                 raise ValueError(f"{value} {name}: the toy has {low} to {high}")
         _check_scores(self, "the toy")
-        if self.kv_heads is not None and (self.kv_heads < 1 or self.heads % self.kv_heads):
-            raise ValueError(f"{self.heads} heads can't share {self.kv_heads} heads of keys and values")
+        check_shared(self.heads, self.kv_heads)
         for name, std in self.stds.items():
             if std is not None and not 0 <= std <= MAX_STD:  # nan is neither
                 raise ValueError(f"a standard deviation of {std} of W_{name}: the toy has 0 to {MAX_STD}")
@@ -171,6 +170,16 @@ def _check_scores(config: ToyConfig | TransformerConfig, who: str) -> None:
         raise ValueError(f"{config.window} keys in a window: {who} has 1 to {MAX_TOKENS}")
 
 
+def check_shared(heads: int, kv_heads: int | None) -> None:
+    """Check a number of heads of keys and values; None: as many as heads of queries.
+
+    Raises:
+        ValueError: it does not divide the number of heads of queries.
+    """
+    if kv_heads is not None and (kv_heads < 1 or heads % kv_heads):
+        raise ValueError(f"{heads} heads can't share {kv_heads} heads of keys and values")
+
+
 Architecture = Literal["encoder", "decoder", "both"]
 """encoder: every token attends to all tokens (BERT); decoder: to itself and earlier ones (GPT); both: an encoder of one
 text, and a decoder of another that also attends to the encoder's output (the original paper)"""
@@ -216,18 +225,25 @@ class TransformerConfig:
     """As in `ToyConfig`, of every attention"""
     window: int | None = None
     """As in `ToyConfig`, of every self-attention: a decoder's reaches back only"""
+    kv_heads: int | None = None
+    """As in `ToyConfig`, of every attention"""
+    qk_norm: bool = False
+    """Whether an RMSNorm follows the projections to queries and keys of every attention, as in Qwen3. Its γ, (D,), are
+    parameters, as in the other norms, and begin with 1"""
 
     @classmethod
     def of(cls, get: Callable[[str], Any]) -> TransformerConfig:
         """Return the settings of a view; `get` returns a setting by its link key.
 
-        If the number of heads does not divide the width, `fitting_heads` replaces it.
+        If the number of heads does not divide the width, or that of heads of keys does not divide the number of heads,
+        `fitting_heads` replaces it.
 
         Raises:
             ValueError: a number is out of range.
         """
         settings = {field.name: get(field.name) for field in fields(cls)}
-        return cls(**{**settings, "heads": fitting_heads(settings["heads"], settings["width"])})
+        heads, shared = fitting_heads(settings["heads"], settings["width"]), settings["kv_heads"]
+        return cls(**{**settings, "heads": heads, "kv_heads": shared and fitting_heads(shared, heads)})
 
     def __post_init__(self) -> None:
         for name, value, low, high in (
@@ -242,6 +258,7 @@ class TransformerConfig:
         if self.width % self.heads:
             raise ValueError(f"a width of {self.width} can't be divided into {self.heads} heads")
         _check_scores(self, "the toy transformer")
+        check_shared(self.heads, self.kv_heads)
 
     @property
     def layers(self) -> dict[Kind, tuple[int, int]]:
@@ -265,7 +282,12 @@ class TransformerConfig:
     @property
     def capped(self) -> dict[Kind, tuple[int, ...]]:
         """The layers whose scores have a soft cap, by kind: all, or none."""
-        return {} if self.cap is None else {kind: tuple(range(count)) for kind, (count, _) in self.layers.items()}
+        return {} if self.cap is None else self._attentions
+
+    @property
+    def normed(self) -> dict[Kind, tuple[int, ...]]:
+        """The layers that normalise queries and keys, by kind: all, or none."""
+        return self._attentions if self.qk_norm else {}
 
     @property
     def windows(self) -> dict[Kind, tuple[int, ...]]:
@@ -278,8 +300,17 @@ class TransformerConfig:
         return None if self.window is None or kind == "cross" else reach_of(self.window, causal=kind == "decoder")
 
     @property
+    def _attentions(self) -> dict[Kind, tuple[int, ...]]:
+        return {kind: tuple(range(count)) for kind, (count, _) in self.layers.items()}
+
+    @property
     def _self_attentions(self) -> dict[Kind, tuple[int, ...]]:
-        return {kind: tuple(range(count)) for kind, (count, _) in self.layers.items() if kind != "cross"}
+        return {kind: layers for kind, layers in self._attentions.items() if kind != "cross"}
+
+    @property
+    def shared_by(self) -> int:
+        """How many heads of queries share each head of keys and values."""
+        return 1 if self.kv_heads is None else self.heads // self.kv_heads
 
     @property
     def decoder_blocks(self) -> int:

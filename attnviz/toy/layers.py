@@ -3,7 +3,8 @@
 Every layer takes (T, C) or, with a batch axis, (B, T, C), and returns the same shape. With copied weights
 (`from_torch`) it computes the same as torch's layer.
 
-Shapes: B texts, T tokens (Tq queries, Tk keys), C model width, H heads, D = C / H head width, F feed-forward width.
+Shapes: B texts, T tokens (Tq queries, Tk keys), C model width, H heads, G heads of keys and values, D = C / H head
+width, F feed-forward width.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from attnviz.attention import and_causal, and_window
+from attnviz.toy.config import NORM_EPS, check_shared
 from attnviz.toy.weights import rotary_positions, sinks_of
-from attnviz.trace.layer import ACTIVATIONS, BlockSteps, BlockWeights, LinearMap, Norm, Projection
+from attnviz.trace.head_norm import HeadNorm
+from attnviz.trace.layer import ACTIVATIONS, BlockSteps, BlockWeights, LinearMap, Norm, Operand, Projection
 from attnviz.trace.model import Activation
 from attnviz.trace.position_bias import PositionBias
 from attnviz.trace.recorder import Inputs, recorded_attention, watch_inputs, watch_norm
@@ -32,14 +35,14 @@ class Past:
 
     def __init__(self) -> None:
         self.key: Tensor | None = None
-        """(..., H, T, D)"""
+        """(..., G, T, D)"""
         self.value: Tensor | None = None
 
     def __len__(self) -> int:
         return 0 if self.key is None else self.key.shape[-2]
 
     def extend(self, key: Tensor, value: Tensor) -> tuple[Tensor, Tensor]:
-        """Append the keys and values of the next tokens, (..., H, T, D) each, and return all of them."""
+        """Append the keys and values of the next tokens, (..., G, T, D) each, and return all of them."""
         if self.key is not None and self.value is not None:
             key, value = torch.cat([self.key, key], dim=-2), torch.cat([self.value, value], dim=-2)
         self.key, self.value = key, value
@@ -49,22 +52,37 @@ class Past:
 class MultiHeadAttention(nn.Module):
     """H heads of attention in parallel, and W_O (section 3.2.2)."""
 
-    def __init__(self, width: int = WIDTH, heads: int = HEADS, *, bias: bool = True, rotary: bool = False) -> None:
+    def __init__(
+        self,
+        width: int = WIDTH,
+        heads: int = HEADS,
+        *,
+        kv_heads: int | None = None,
+        qk_norm: bool = False,
+        bias: bool = True,
+        rotary: bool = False,
+    ) -> None:
         """Draw the weights as `nn.Linear` does.
 
         Args:
             width: C.
             heads: H.
+            kv_heads: G, which divides H: as many heads of queries after one another share each head of keys and values,
+                as in grouped-query attention (Ainslie et al. 2023); None: each has its own.
+            qk_norm: whether an RMSNorm of each head, (D,), follows the projections to queries and keys, as in Qwen3.
             bias: whether the linear maps add a bias.
             rotary: whether queries and keys are turned by their positions. They are of one text then.
 
         Raises:
-            ValueError: the width can't be divided by the number of heads.
+            ValueError: the width can't be divided by the number of heads, or that by the number of heads of keys.
         """
         if heads < 1 or width < 1 or width % heads:
             raise ValueError(f"a width of {width} can't be divided into {heads} heads")
+        check_shared(heads, kv_heads)
         super().__init__()
-        self.heads = heads
+        self.heads, self.head_size = heads, width // heads
+        self.shared_by = 1 if kv_heads is None else heads // kv_heads
+        """How many heads of queries share each head of keys and values"""
         self.rotary = rotary
         """Whether queries and keys are turned"""
         self.position_bias: Callable[[int], PositionBias] | None = None
@@ -75,7 +93,11 @@ class MultiHeadAttention(nn.Module):
         """The score of the sink of every head; None for none"""
         self.reach: tuple[int, int] | None = None
         """How many keys before and after itself a query sees, of one text; None if there is no window"""
-        self.query, self.key, self.value, self.output = (nn.Linear(width, width, bias=bias) for _ in range(4))
+        of_keys = width // self.shared_by
+        widths = width, of_keys, of_keys, width
+        self.query, self.key, self.value, self.output = (nn.Linear(width, each, bias=bias) for each in widths)
+        norms = (nn.RMSNorm(self.head_size, eps=NORM_EPS) if qk_norm else None for _ in range(2))
+        self.query_norm, self.key_norm = norms
         watch_inputs(self, _inputs)
 
     @classmethod
@@ -111,11 +133,15 @@ class MultiHeadAttention(nn.Module):
         if x.shape[:-2] != context.shape[:-2]:
             raise ValueError(f"x {tuple(x.shape)} and context {tuple(context.shape)} are not of the same texts")
         query, key, value = self._split(self.query(x)), self._split(self.key(context)), self._split(self.value(context))
+        if self.query_norm is not None and self.key_norm is not None:
+            query, key = self.query_norm(query), self.key_norm(key)
         rotation = self.rotation(x.shape[-2], before=0 if past is None else len(past))
         if rotation is not None:
             query, key = rotation.apply(query), rotation.apply(key)
         if past is not None:
             key, value = past.extend(key, value)
+        if self.shared_by > 1:
+            key, value = (of.repeat_interleave(self.shared_by, dim=-3) for of in (key, value))  # (G, ...) -> (H, ...)
         rows, keys = query.shape[-2], key.shape[-2]
         bias, window = None, None
         if self.position_bias is not None:
@@ -128,22 +154,31 @@ class MultiHeadAttention(nn.Module):
         return output
 
     def _split(self, projected: Tensor) -> Tensor:
-        heads: Tensor = projected.unflatten(-1, (self.heads, -1)).transpose(-3, -2)  # (T, C) -> (T, H, D) -> (H, T, D)
-        return heads
+        by_head: Tensor = projected.unflatten(-1, (-1, self.head_size))  # (T, H·D) -> (T, H, D), of keys and values G
+        return by_head.transpose(-3, -2)  # (T, H, D) -> (H, T, D)
+
+    def norms(self) -> dict[Operand, HeadNorm]:
+        """Return the norms of queries and keys, for each head; empty without norms."""
+        named: dict[Operand, nn.RMSNorm | None] = {"query": self.query_norm, "key": self.key_norm}
+        shape = self.heads, self.head_size
+        return {
+            name: HeadNorm("rms", norm.weight.detach().expand(shape), None, NORM_EPS)
+            for name, norm in named.items()
+            if norm is not None
+        }
 
     def rotation(self, n: int, *, before: int = 0) -> Rotation | None:
         """Return what turns queries and keys of n tokens after `before` others; None without rotary positions, or
         if heads have a width of 1."""
         if not self.rotary:
             return None
-        whole = rotary_positions(before + n, self.query.out_features // self.heads)
+        whole = rotary_positions(before + n, self.head_size)
         return None if whole is None else replace(whole, cos=whole.cos[before:], sin=whole.sin[before:])
 
     def projections(self) -> dict[str, Projection]:
         """Return the projections of query, key and value, split by head."""
         maps = {"query": self.query, "key": self.key, "value": self.value}
-        width = self.query.out_features // self.heads
-        return {name: Projection.of_heads(linear_map(map_), self.heads, width) for name, map_ in maps.items()}
+        return {name: Projection.of_heads(linear_map(map_), self.heads, self.head_size) for name, map_ in maps.items()}
 
     def output_projection(self) -> LinearMap:
         """Return W_O and its bias."""
@@ -198,6 +233,7 @@ class _Layer(nn.Module):
         dropout: float = 0.0,
         bias: bool = True,
         eps: float = EPS,
+        **of_attention: Any,
     ) -> None:
         """Draw the weights as `nn.Linear` does.
 
@@ -211,13 +247,14 @@ class _Layer(nn.Module):
                 also drop attention weights and hidden activations.
             bias: whether linear maps and norms add a bias.
             eps: added to the variance in the norms.
+            of_attention: `kv_heads` and `qk_norm` of `MultiHeadAttention`.
 
         Raises:
-            ValueError: the width can't be divided by the number of heads, or there is no such activation.
+            ValueError: as in `MultiHeadAttention`, or there is no such activation.
         """
         super().__init__()
         self.norm_first = norm_first
-        self.attention = MultiHeadAttention(width, heads, bias=bias)
+        self.attention = MultiHeadAttention(width, heads, bias=bias, **of_attention)
         self.attention_norm = nn.LayerNorm(width, eps=eps, bias=bias)
         self.feed_forward = FeedForward(width, feed_forward, activation=activation, bias=bias)
         self.feed_forward_norm = nn.LayerNorm(width, eps=eps, bias=bias)
@@ -301,11 +338,14 @@ class DecoderLayer(_Layer):
         *,
         bias: bool = True,
         eps: float = EPS,
+        kv_heads: int | None = None,
+        qk_norm: bool = False,
         **settings: Any,
     ) -> None:
         """Draw the weights as `nn.Linear` does; arguments and errors are those of `EncoderLayer`."""
-        super().__init__(width, heads, feed_forward, bias=bias, eps=eps, **settings)
-        self.cross_attention = MultiHeadAttention(width, heads, bias=bias)
+        of_attention: dict[str, Any] = {"bias": bias, "kv_heads": kv_heads, "qk_norm": qk_norm}
+        super().__init__(width, heads, feed_forward, eps=eps, **of_attention, **settings)
+        self.cross_attention = MultiHeadAttention(width, heads, **of_attention)
         self.cross_attention_norm = nn.LayerNorm(width, eps=eps, bias=bias)
         if self.norm_first:
             watch_norm(self.cross_attention_norm)

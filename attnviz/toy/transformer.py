@@ -85,10 +85,12 @@ def draw_stack(config: TransformerConfig) -> Encoder | Seq2Seq:
     uniform with variance 2 / (in + out) (Glorot and Bengio 2010), as in torch's nn.Transformer, except that torch draws
     queries, keys and values as one matrix of 3 C rows with variance 2 / (C + 3 C), half of the variance here. Biases
     are uniform in ±1/√in, as in nn.Linear (in nn.Transformer's attention they start at 0); norms start at 1 and 0.
+    Heads that share keys and values have those of the first of them.
     """
     settings: dict[str, Any] = {
         "layers": config.depth, "heads": config.heads, "feed_forward": config.hidden_width,
         "activation": config.activation, "norm_first": config.norm == "pre", "bias": config.bias,
+        "kv_heads": config.kv_heads, "qk_norm": config.qk_norm,
     }  # fmt: skip
     with torch.random.fork_rng(devices=[]):
         stack = (
@@ -108,12 +110,21 @@ def draw_stack(config: TransformerConfig) -> Encoder | Seq2Seq:
     with torch.no_grad():
         for name, module in stack.named_modules():
             if isinstance(module, nn.Linear):
-                inputs, outputs = module.in_features, module.out_features
+                is_shared = name.endswith((".key", ".value"))
+                inputs, outputs = module.in_features, config.width if is_shared else module.out_features
                 bounds = {"weight": math.sqrt(6 / (inputs + outputs)), "bias": 1 / math.sqrt(inputs)}
                 for kind, parameter in module.named_parameters():
                     seeded = generator(config.seed, f"{name}.{kind}", 0)
-                    parameter.uniform_(-bounds[kind], bounds[kind], generator=seeded)
+                    rows = torch.empty(outputs, *parameter.shape[1:])
+                    rows.uniform_(-bounds[kind], bounds[kind], generator=seeded)
+                    parameter.copy_(_first_of_each(rows, config) if is_shared else rows)
     return stack
+
+
+def _first_of_each(rows: Tensor, config: TransformerConfig) -> Tensor:
+    """Return the rows of the first of the heads that share keys and values: (H·D, ...) to (G·D, ...)."""
+    by_head: Tensor = rows.unflatten(0, (config.heads, -1))  # (H, D, ...)
+    return by_head[:: config.shared_by].flatten(0, 1)
 
 
 def _position_bias(config: TransformerConfig, n: int, *, causal: bool) -> PositionBias:
@@ -179,6 +190,7 @@ def _attention(module: MultiHeadAttention, call: Call, kind: Kind) -> LayerTrace
         projections=module.projections(),
         output_projection=module.output_projection(),
         rotation=module.rotation(count),
+        norms=module.norms(),
         stated_reasons=reasons,
     )
 
@@ -193,17 +205,16 @@ def final_norms(stack: Encoder | Seq2Seq) -> dict[str, Norm]:
 
 
 def parameters_of(stack: nn.Module) -> dict[str, int]:
-    """Count the parameters of each part of the blocks."""
-    parts = {"attention": MultiHeadAttention, "feed_forward": FeedForward, "norms": nn.LayerNorm}
-    return {
-        name: sum(
-            parameter.numel()
-            for module in stack.modules()
-            if isinstance(module, kind)
-            for parameter in module.parameters()
-        )
-        for name, kind in parts.items()
-    }
+    """Count the parameters of each part of the blocks; the norms of queries and keys are norms."""
+    counts = {"attention": 0, "feed_forward": 0, "norms": 0}
+    for module in stack.modules():
+        if isinstance(module, nn.LayerNorm | nn.RMSNorm):
+            counts["norms"] += sum(parameter.numel() for parameter in module.parameters())
+        elif isinstance(module, MultiHeadAttention | FeedForward):
+            maps = (child for child in module.children() if isinstance(child, nn.Linear))
+            part = "attention" if isinstance(module, MultiHeadAttention) else "feed_forward"
+            counts[part] += sum(parameter.numel() for map_ in maps for parameter in map_.parameters())
+    return counts
 
 
 def sizes_of(stack: nn.Module, *, head: nn.Linear | None = None) -> ModelSizes:
@@ -212,8 +223,8 @@ def sizes_of(stack: nn.Module, *, head: nn.Linear | None = None) -> ModelSizes:
     for module in stack.modules():
         if isinstance(module, MultiHeadAttention):
             projections = tuple(map(_size, (module.query, module.key, module.value)))
-            key, value = (projection.outputs // module.heads for projection in projections[1:])
-            attentions.append(AttentionSize(module.heads, key, value, projections, (_size(module.output),)))
+            size = module.head_size
+            attentions.append(AttentionSize(module.heads, size, size, projections, (_size(module.output),)))
         elif isinstance(module, FeedForward):
             feed_forwards.append((_size(module.first), _size(module.second)))
     return ModelSizes(tuple(attentions), tuple(feed_forwards), logits=() if head is None else (_size(head),))
@@ -256,7 +267,12 @@ class ToyTransformer(ShortRepr):
             feed_forward=config.hidden_width,
             parameters=parameters_of(shared_stack(config)),
             sizes=sizes_of(shared_stack(config)),
-            steps_in={"rotated": config.rotated, "capped": config.capped, "biased": config.biased},
+            steps_in={
+                "normed": config.normed,
+                "rotated": config.rotated,
+                "capped": config.capped,
+                "biased": config.biased,
+            },
             has_sinks=config.sink is not None,
             windows=dict(config.windows),
             unavailable={"logits": NO_HEAD} if config.architecture == "encoder" else {},

@@ -302,6 +302,11 @@ class AttentionSize:
     output: tuple[MapSize, ...]
     """W_O; empty if there is no output projection"""
 
+    @property
+    def key_heads(self) -> int | None:
+        """How many heads of keys there are; None if that is not known."""
+        return self.projections[1].outputs // self.head_size if len(self.projections) == 3 else None
+
 
 @dataclass(frozen=True, slots=True)
 class ModelSizes:

@@ -161,15 +161,12 @@ def _more() -> None:
     with left:
         state.bound("projection_bias", st.toggle, "Biases of the projections")
     with right:
-        state.bound("qk_norm", st.toggle, "Norms of Q and K", help=QK_NORM_HELP)
+        norms_of_keys()
     score_controls()
     left, right = st.columns(2)
     if state.get("qkv") == "linear":
         with right:
-            state.bound(
-                "kv_heads", st.number_input, "Heads of keys", 1, 8, value=None, placeholder="as many",
-                help=KV_HEADS_HELP,
-            )  # fmt: skip
+            heads_of_keys()
     with left:
         state.bound("padding", st.number_input, "Padding: first tokens", 0, MAX_TOKENS, help=PADDING_HELP)
     if any(state.get(name) not in (None, "none", 0) for name in ("mask", "b_mask", "padding", "window")):
@@ -196,11 +193,27 @@ def score_controls() -> None:
         )  # fmt: skip
 
 
-def _fit_kv_heads() -> None:
+def norms_of_keys() -> None:
+    """Show the setting of a toy's norms of queries and keys."""
+    state.bound("qk_norm", st.toggle, "Norms of Q and K", help=QK_NORM_HELP)
+
+
+def heads_of_keys() -> None:
+    """Show the numbers of heads of keys that divide that of a toy's heads, which `fit_heads_of_keys` has fitted."""
+    heads, chosen = state.get("heads"), state.get("kv_heads")
+    fitting = (count for count in range(1, heads + 1) if heads % count == 0)
+    options = [count for count in fitting if count < heads or count in (1, chosen)]
+    state.bound(
+        "kv_heads", st.selectbox, "Heads of keys", options, among=options, index=None, placeholder="as many",
+        help=KV_HEADS_HELP,
+    )  # fmt: skip
+
+
+def fit_heads_of_keys() -> None:
     """Replace a number of heads of keys that does not divide that of all heads, with a note."""
     state.sync_widget("kv_heads")
     heads, chosen = state.get("heads"), state.get("kv_heads")
-    if state.get("qkv") != "linear" or chosen is None or heads % chosen == 0:
+    if chosen is None or heads % chosen == 0:
         return
     fitting = fitting_heads(chosen, heads)
     state.note(f"{heads} heads can't share {chosen} heads of keys evenly, so there are {fitting}.")
@@ -219,7 +232,8 @@ def _block_controls() -> None:
         state.bound("heads", st.slider, "Heads H", 1, 8, disabled=state.get("qkv") == "identity")
     with right:
         state.bound("head_size", st.slider, "Head size D", 2, 64, disabled=not linear)
-    _fit_kv_heads()
+    if linear:
+        fit_heads_of_keys()
 
 
 def token_controls(positions: Mapping[str, str] = POSITIONS) -> None:

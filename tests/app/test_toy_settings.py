@@ -76,7 +76,8 @@ def test_the_fields_change_what_is_drawn_and_are_in_the_link() -> None:
 def test_heads_can_share_keys_and_queries_and_keys_can_be_normalised() -> None:
     at = open_page("", SETTINGS_OPEN, step="qkv", text=TEXT, heads="4", head="3")
     before = panels(at)
-    at.number_input(key="kv_heads").set_value(2).run()
+    assert at.selectbox(key="kv_heads").options == ["1", "2"]
+    at.selectbox(key="kv_heads").set_value(2).run()
     np.testing.assert_array_equal(panels(at)["query"], before["query"])
     other = panels(open_page(step="qkv", text=TEXT, heads="4", head="2"))
     np.testing.assert_array_equal(panels(at)["key"], other["key"])
@@ -94,6 +95,18 @@ def test_a_number_of_heads_of_keys_that_does_not_fit_is_replaced_with_a_note() -
     at = open_page("", SETTINGS_OPEN, step="qkv", text=TEXT, heads="6", kv_heads="4")
     assert messages(at) == "6 heads can't share 4 heads of keys evenly, so there are 3."
     assert walk(at)[1].header.shared_by == 2
+    assert at.selectbox(key="kv_heads").options == ["1", "2", "3"]
+    at.slider(key="heads").set_value(5).run()
+    assert (walk(at)[1].header.shared_by, at.selectbox(key="kv_heads").options) == (5, ["1"])
+    at.selectbox(key="kv_heads").set_value(None).run()
+    assert (walk(at)[1].header.shared_by, "kv_heads" in at.query_params) == (1, False)
+
+
+def test_as_many_heads_of_keys_as_heads_can_be_chosen_by_a_link() -> None:
+    at = open_page("", SETTINGS_OPEN, step="qkv", text=TEXT, heads="4", kv_heads="4")
+    assert messages(at) == ""
+    assert at.selectbox(key="kv_heads").options == ["1", "2", "4"]
+    assert walk(at)[1].header.shared_by == 1
 
 
 @pytest.mark.parametrize("qkv", ["identity", "positions"])

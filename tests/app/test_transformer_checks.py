@@ -259,6 +259,18 @@ def test_parameters_are_those_of_torchs_modules(architecture: Any) -> None:
     assert at.table[0].value.loc["together", "BERT-base"] == "109,482,240"
 
 
+def test_shared_keys_have_fewer_parameters_and_norms_of_queries_and_keys_are_counted() -> None:
+    """Per attention: maps of 32 x 16 instead of 32 x 32 to keys and to values, and twice γ of a head's 8 numbers."""
+    link = {"architecture": "decoder", "heads": "4"}
+    own, shared = (opened("parameters", **each) for each in (link, {**link, "kv_heads": "2", "qk_norm": "1"}))
+    before, after = (at.table[0].value.iloc[:, 0].str.replace(",", "") for at in (own, shared))
+    assert int(before["attention"]) - int(after["attention"]) == 2 * 2 * (32 * 16 + 16)
+    assert int(after["norms"]) - int(before["norms"]) == 2 * 2 * 8
+    assert "2 maps of 32 × 32 and 2 maps of 32 × 16" in captions(shared)
+    assert "4 heads of queries share 2 heads of keys and values here" in captions(shared)
+    assert "share" not in captions(own)
+
+
 def test_the_cost_names_the_length_from_which_attention_is_most_of_it() -> None:
     at = opened("cost", width="64", heads="8")
     assert f"{2 * 64 + 256:,} tokens" in said(at)
@@ -280,7 +292,9 @@ def test_the_cost_of_a_models_own_shapes_is_shown(tmp_path: Path) -> None:
     )
     assert by_name[1]["Q, K, V"] == 2 * 4 * 16 * (32 + 16 + 16)
     assert "2 maps of 32 × 48 and 1 map of 48 × 32" in captions(at)
-    assert "2 maps of 32 × 48" in captions(opened("parameters", source="pretrained", model=str(tmp_path)))
+    parameters = captions(opened("parameters", source="pretrained", model=str(tmp_path)))
+    assert "2 maps of 32 × 48" in parameters
+    assert "4 heads of queries share 2 heads of keys and values here" in parameters
 
 
 def test_the_overview_of_the_built_in_model_has_the_shapes_of_transformers() -> None:

@@ -61,6 +61,44 @@ def test_a_soft_cap_a_sink_and_a_window_are_among_the_settings_and_in_the_link()
     assert any("a window limits what a token sees of its own text" in one.value for one in at.caption)
 
 
+def test_heads_can_share_keys_and_queries_and_keys_can_be_normalised() -> None:
+    """Also those of the attention to the encoder."""
+    text, pair = "the cat saw a dog", "a dog saw"
+    link = {"architecture": "both", "heads": "4", "text": text, "pair": pair, "block": "5", "head": "3"}
+    at = open_page("transformer", SETTINGS_OPEN, **link, part="qkv")
+    assert "normed" not in [name for name, _ in model(at)["attentions"][5]["steps"]]
+    assert [one["key_heads"] for one in model(at)["attentions"]] == [4] * 6
+    assert at.selectbox(key="kv_heads").options == ["1", "2"]
+    at.selectbox(key="kv_heads").set_value(2).run()
+    at.toggle(key="qk_norm").set_value(True).run()
+    assert dict(at.query_params) == {**link, "part": "qkv", "kv_heads": "2", "qk_norm": "1"}
+    assert [one["key_heads"] for one in model(at)["attentions"]] == [2] * 6
+    assert walk(at)[1].header.shared_by == 2
+    config = TransformerConfig("both", heads=4, kv_heads=2, qk_norm=True)
+    tokenize = WordTokenizer().tokenize
+    expected = trace_transformer(tokenize(text), tokenize(pair), config).layer(1, "cross")
+    np.testing.assert_allclose(panels(at)["key"], expected.projected("key")[3], rtol=1e-5, atol=1e-6)
+    shown = panels(opened(**link, part="normed", kv_heads="2", qk_norm="1"))
+    normed = torch.nn.functional.rms_norm(expected.projected("key")[2], (8,), eps=1e-6)
+    np.testing.assert_allclose(shown["normed_key"], normed, rtol=1e-5, atol=1e-5)
+
+
+def test_the_heads_of_keys_are_fitted_to_heads_that_are_fitted_to_the_width() -> None:
+    at = open_page("transformer", SETTINGS_OPEN, width="32", heads="6", kv_heads="3", part="qkv")
+    assert messages(at) == (
+        "A width of 32 can't be divided into 6 heads, so there are 4. "
+        "4 heads can't share 3 heads of keys evenly, so there are 2."
+    )
+    assert walk(at)[1].header.shared_by == 2
+    assert at.selectbox(key="kv_heads").options == ["1", "2"]
+    at.select_slider(key="heads").set_value(2).run()
+    assert at.selectbox(key="kv_heads").options == ["1", "2"]
+    assert walk(at)[1].header.shared_by == 1
+    nonsense = open_page("transformer", kv_heads="9", qk_norm="yes")
+    assert "kv_heads=9 is not a whole number from 1 to 8" in messages(nonsense)
+    assert "qk_norm=yes is not" in messages(nonsense)
+
+
 def torchs_states(config: TransformerConfig) -> np.ndarray:
     """Return the last states of the decoder of a model with both, as torch's modules compute them."""
     tokenize = WordTokenizer().tokenize

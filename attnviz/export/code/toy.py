@@ -119,9 +119,12 @@ def position_biases(n, both_sides):
 """
 """The code of a function that returns T5's biases, with a gap for what draws a row of its table"""
 BUCKET_ROW = f'draw("position bias", h, 1, {BUCKETS})'
-NORMS = f"""\
+RMS_NORM = f"""\
 def rms_norm(x):
-    return x / torch.sqrt((x ** 2).mean(-1, keepdim=True) + {NORM_EPS!r})  # γ is 1: nothing is learned
+    return x / torch.sqrt((x ** 2).mean(-1, keepdim=True) + {NORM_EPS!r})  # γ is 1: nothing is learned\
+"""
+NORMS = f"""\
+{RMS_NORM}
 
 
 normed_query, normed_key = rms_norm(query), rms_norm(key)

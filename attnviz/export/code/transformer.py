@@ -7,6 +7,7 @@ layers and with what the page shows.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from typing import Literal
 
 import torch
@@ -63,7 +64,7 @@ IDS = {ids}  # the tokenizer's output: one id per token
 {target}SEED = {seed}
 C, H, F, L = {width}, {heads}, {hidden}, {depth}  # width of a token, heads, hidden width of the feed-forward, blocks
 {decoder}D = C // H  # width of a head
-HEAD = {head}  # the head whose matrices are kept
+{shared}HEAD = {head}  # the head whose matrices are kept
 COMPUTED = {{}}
 
 
@@ -81,6 +82,9 @@ def show(place):
 """
 DECODER_BLOCKS = """\
 L_DECODER = {count}  # blocks of the decoder; L are those of the encoder
+"""
+KEY_HEADS = """\
+G = {count}  # heads of keys and values, which the H heads of queries share
 """
 TARGET = """\
 TARGET = {tokens}  # what the decoder has written so far
@@ -246,6 +250,24 @@ DRAW_BIAS = """
         bound = 1 / math.sqrt(inputs)  # as nn.Linear draws it
         module.bias.uniform_(-bound, bound, generator=seeded(f"{name}.bias"))\
 """
+FIRST_OF_EACH = """\
+def first_of_each(rows):
+    return rows.unflatten(0, (H, D))[:: H // G].flatten(0, 1)  # (H·D, ...) -> (H, D, ...) -> (G·D, ...)
+
+
+"""
+DRAW_SHARED = """\
+for name, module in model.named_modules():  # each matrix has a seed of its own, from its name
+    if isinstance(module, nn.Linear):
+        is_shared = name.endswith((".key", ".value"))  # drawn for H heads; those that share have the first one's
+        inputs, outputs = module.in_features, C if is_shared else module.out_features
+        bounds = {"weight": math.sqrt(6 / (inputs + outputs)), "bias": 1 / math.sqrt(inputs)}  # Glorot; nn.Linear
+        for kind, parameter in module.named_parameters():
+            rows = torch.empty(outputs, *parameter.shape[1:])
+            rows.uniform_(-bounds[kind], bounds[kind], generator=seeded(f"{name}.{kind}"))
+            parameter.copy_(first_of_each(rows) if is_shared else rows)\
+"""
+"""`DRAW` and `DRAW_BIAS` for heads that share keys and values"""
 RUN = {
     "encoder": 'hidden = model(embed(IDS, "encoder block 0"))  # (T, C): a row of numbers for each token',
     "decoder": 'hidden = model(embed(IDS, "decoder block 0"))  # (T, C)',
@@ -267,15 +289,23 @@ print("After the last token, the likeliest are:")
 for column in probabilities[-1].argsort(descending=True)[:5].tolist():
     print(f"  {{LABELS[VOCABULARY[column]]!a}}: {{probabilities[-1, column]:.4f}}")\
 """
+OF_EACH_HEAD = """\
+def of_each_head(rows):
+    \"\"\"Repeat the rows of shared keys and values for each head: torch's layers share none.\"\"\"
+    by_head = rows.unflatten(0, (-1, D))
+    return by_head.repeat_interleave(H // len(by_head), dim=0).flatten(0, 1)
+
+
+"""
 TORCH = """\
-def copied(ours, theirs):
+{repeat}def copied(ours, theirs):
     \"\"\"Give one of torch's layers the weights of ours. Its norms begin with γ = 1 and β = 0, as ours do.\"\"\"
     pairs = [(ours.attention, theirs.self_attn)]
     if hasattr(ours, "cross_attention"):
         pairs.append((ours.cross_attention, theirs.multihead_attn))
     for mine, its in pairs:
         for kind in {kinds}:  # torch keeps W_Q, W_K and W_V in one matrix
-            joined = torch.cat([getattr(one, kind) for one in (mine.query, mine.key, mine.value)])
+            joined = torch.cat([{rows} for one in (mine.query, mine.key, mine.value)])
             getattr(its, f"in_proj_{{kind}}").copy_(joined)
         its.out_proj.load_state_dict(mine.output.state_dict())
     theirs.linear1.load_state_dict(ours.feed_forward.first.state_dict())
@@ -314,11 +344,13 @@ def transformer_cells(trace: Trace, config: TransformerConfig, head: int, link: 
         link: the view's address.
     """
     places = [place.name for place in trace.places]
-    draw = DRAW + (DRAW_BIAS if config.bias else "")
+    function, draw = "", DRAW + (DRAW_BIAS if config.bias else "")
+    if config.shared_by > 1:
+        function, draw = FIRST_OF_EACH, DRAW_SHARED
     architecture = config.architecture
     peer = "attention" if lacking_in_torch(config) else "layers"
     what = (MODELS if config.window is None else LOCAL_MODELS)[architecture]
-    run = f"{MAKE[architecture]}\n{draw}\n\n{RUN[architecture]}"
+    run = f"{function}{MAKE[architecture]}\n{draw}\n\n{RUN[architecture]}"
     return (
         Cell("markdown", HEADING.format(axes=ROWS_AND_COLUMNS, what=what, peer=peer)),
         Cell("code", _begin(trace, config, head, link)),
@@ -340,6 +372,7 @@ def _begin(trace: Trace, config: TransformerConfig, head: int, link: str) -> str
         target="" if target is None else TARGET.format(tokens=literals(target.labels), ids=literals(target.ids)),
         width=config.width, heads=config.heads, hidden=config.hidden_width, depth=config.depth,
         decoder=DECODER_BLOCKS.format(count=config.decoder_blocks) if _has_two_depths(config) else "",
+        shared="" if config.shared_by == 1 else KEY_HEADS.format(count=config.kv_heads),
     )  # fmt: skip
 
 
@@ -361,7 +394,7 @@ def _parts(config: TransformerConfig) -> Iterator[Cell]:
         stacks = (config.architecture,)
     forward = {"first": _linear(config, "C", "F"), "second": _linear(config, "F", "C")}
     layer = ENCODER_LAYER.format(said=SAID[config.norm], forward=ENCODER_FORWARD[config.norm])
-    attention = attention_code(config, _linear(config, "C", "C"))
+    attention = attention_code(config, partial(_linear, config))
     yield from section("Attention: scores, softmax, weighted values", attention)
     yield from section("Feed-forward", FEED_FORWARD.format(activation=ACTIVATIONS[config.activation], **forward))
     yield from section("LayerNorm", LAYER_NORM.format(**NORM_WEIGHTS[config.bias]))
@@ -426,7 +459,10 @@ def _torch(config: TransformerConfig) -> str:
     run = TORCH_ENCODER.format(stack=first, model=model, mask=_hidden(config, first), norm=norm)
     if is_both:
         run += TORCH_DECODER.format(norm=norm, mask=_hidden(config, "decoder"))
+    is_shared = config.shared_by > 1
     return TORCH.format(
+        repeat=OF_EACH_HEAD if is_shared else "",
+        rows="of_each_head(getattr(one, kind))" if is_shared else "getattr(one, kind)",
         kinds='("weight", "bias")' if config.bias else '("weight",)',
         activation=ACTIVATIONS[config.activation], norm_first=config.norm == "pre", bias=config.bias,
         run=run, tolerance=TOLERANCE,

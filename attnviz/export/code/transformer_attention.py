@@ -1,33 +1,35 @@
 """The attention of the toy transformer's code: its class, with what the settings add, and a comparison with torch.
 
-Rotary positions turn its queries and keys; a soft cap, a position bias, a window and a sink change its scores.
+Its heads may share keys and values. Norms and rotary positions change its queries and keys; a soft cap, a position
+bias, a window and a sink its scores.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from textwrap import indent
 
 from attnviz.export.code.cells import TOLERANCE
-from attnviz.export.code.toy import ALIBI, BUCKETED, TURNS
+from attnviz.export.code.toy import ALIBI, BUCKETED, RMS_NORM, TURNS
 from attnviz.formatting import joined
 from attnviz.toy.config import TransformerConfig
 from attnviz.toy.weights import BUCKETS
 
 ATTENTION = """\
 def heads(x):
-    return x.unflatten(-1, (H, D)).transpose(0, 1)  # (T, C) -> (T, H, D) -> (H, T, D)
+    return {split}
 
 
-{function}class Attention(nn.Module):
+{functions}class Attention(nn.Module):
     \"\"\"H heads side by side, and W_O. Queries come from x, keys and values from the context.\"\"\"
 
     def __init__(self):
         super().__init__()
-        self.query, self.key, self.value, self.output = ({linear} for _ in range(4))
+        {maps}
 
     def forward(self, x, context, place, mask=None):
         query, key, value = heads(self.query(x)), heads(self.key(context)), heads(self.value(context))
-{turned}        scores = query @ key.transpose(-2, -1)  # (H, Tq, D) @ (H, D, Tk) -> (H, Tq, Tk)
+{shared}{changed}        scores = query @ key.transpose(-2, -1)  # (H, Tq, D) @ (H, D, Tk) -> (H, Tq, Tk)
         scaled = scores / math.sqrt(D)
 {capped}{biased}        masked = {before} if mask is None else {before}.masked_fill(~mask, -math.inf)  # True: visible
 {weights}        head_outputs = weights @ value  # (H, Tq, Tk) @ (H, Tk, D) -> (H, Tq, D)
@@ -39,6 +41,18 @@ def heads(x):
         concat = keep(place, "concat", head_outputs.transpose(0, 1).flatten(1))  # (H, Tq, D) -> (Tq, H·D)
         return keep(place, "output", self.output(concat))\
 """
+SPLIT = "x.unflatten(-1, (H, D)).transpose(0, 1)  # (T, C) -> (T, H, D) -> (H, T, D)"
+SPLIT_FEWER = "x.unflatten(-1, (-1, D)).transpose(0, 1)  # (T, H·D) -> (T, H, D) -> (H, T, D); G instead of H for keys"
+MAPS = "self.query, self.key, self.value, self.output = ({linear} for _ in range(4))"
+SHARED_MAPS = """\
+self.query, self.output = {linear}, {linear}
+        self.key, self.value = {to_keys}, {to_keys}\
+"""
+SHARED = """\
+        # H / G heads of queries after one another share a head of keys and values: (G, Tk, D) -> (H, Tk, D)
+        key, value = (rows.repeat_interleave(H // G, dim=0) for rows in (key, value))
+"""
+"""The code for heads that share keys and values"""
 CAPPED = """\
         capped = {cap!r} * torch.tanh(scaled / {cap!r})  # a soft cap: scores stay between −{cap:g} and {cap:g}
         keep(place, "capped", capped[HEAD])
@@ -79,13 +93,19 @@ def turned(x):
 {indent(TURNS.format("x.shape[-2]"), "    ")}
     a, b = x[..., 0:R:2], x[..., 1:R:2]  # the two dimensions of each pair
     pairs = torch.stack((a * cos - b * sin, a * sin + b * cos), dim=-1).flatten(-2)
-    return torch.cat((pairs, x[..., R:]), dim=-1)
-
-
+    return torch.cat((pairs, x[..., R:]), dim=-1)\
 """
-TURNED = """\
+KEPT_BEFORE = """\
         for name, matrix in ("query", query), ("key", key), ("value", value):
             keep(place, name, matrix[HEAD])
+"""
+"""`KEPT` before norms or a rotation change queries and keys"""
+NORMED = """\
+        query, key = rms_norm(query), rms_norm(key)  # each row of a head gets the length √D
+        keep(place, "normed_query", query[HEAD])
+        keep(place, "normed_key", key[HEAD])
+"""
+TURNED = """\
         if x is context:  # in self-attention
             query, key = turned(query), turned(key)
             keep(place, "rotated_query", query[HEAD])
@@ -94,7 +114,7 @@ TURNED = """\
 
 SAME_AS_TORCH = """\
 for place, kept in COMPUTED.items():  # torch's own layers have no {lacking}, so its attention is compared
-    query, key = (kept.get(f"rotated_{{name}}", kept[name]).double() for name in ("query", "key"))
+{operands}
     value, added = kept["value"].double(), torch.zeros(len(query), len(key)).double()
 {more}    added = added.masked_fill(kept["masked"].isneginf(), -math.inf)
 {sink}    theirs = nn.functional.scaled_dot_product_attention(
@@ -102,6 +122,12 @@ for place, kept in COMPUTED.items():  # torch's own layers have no {lacking}, so
     )[0].float()
     torch.testing.assert_close(kept["head_outputs"], theirs, rtol={tolerance}, atol={tolerance})
 print("The head outputs are those of torch's own attention.")\
+"""
+OPERANDS = """\
+    query, key = (kept.get(f"rotated_{name}", kept[name]).double() for name in ("query", "key"))\
+"""
+NORMED_OPERANDS = """\
+    query, key = (kept.get(f"rotated_{name}", kept[f"normed_{name}"]).double() for name in ("query", "key"))\
 """
 ADDED_BY_CAP = """\
     exact = query @ key.T / math.sqrt(D)
@@ -117,31 +143,36 @@ SINK_AS_KEY = """\
 """
 
 
-def attention_code(config: TransformerConfig, linear: str) -> str:
-    """Return the class of an attention, and before it the function that its positions need.
+def attention_code(config: TransformerConfig, linear: Callable[[str, str], str]) -> str:
+    """Return the class of an attention, and before it the functions that its norms and positions need.
 
     Args:
         config: the model's settings.
-        linear: the code of one of its linear maps.
+        linear: returns the code of a linear map of these widths.
     """
-    is_rotary = bool(config.rotated)
+    is_rotary, is_shared = bool(config.rotated), config.shared_by > 1
     function, bias = BIASES.get(config.positions, ("", ""))
+    functions = [RMS_NORM] * config.qk_norm + [TURN] * is_rotary + [function] * bool(function)
     unbiased = "scaled" if config.cap is None else "capped"
+    changed = (NORMED if config.qk_norm else "") + (TURNED if is_rotary else "")
     return ATTENTION.format(
-        linear=linear,
-        function=TURN if is_rotary else f"{function}\n\n\n" if function else "",
-        turned=TURNED if is_rotary else "",
+        split=SPLIT_FEWER if is_shared else SPLIT,
+        maps=(SHARED_MAPS if is_shared else MAPS).format(linear=linear("C", "C"), to_keys=linear("C", "G * D")),
+        functions="".join(f"{code}\n\n\n" for code in functions),
+        shared=SHARED if is_shared else "",
+        changed=f"{KEPT_BEFORE}{changed}" if changed else "",
         capped="" if config.cap is None else CAPPED.format(cap=config.cap),
         biased=BIASED.format(bias=bias, unbiased=unbiased) if bias else "",
         before="biased" if bias else unbiased,
         weights=WEIGHTS if config.sink is None else WITH_SINK.format(sink=float(config.sink)),
-        kept=INDENT if is_rotary else KEPT,
+        kept=INDENT if changed else KEPT,
     )
 
 
 def lacking_in_torch(config: TransformerConfig) -> list[str]:
     """Return what these settings have that torch's own layers do not, in words."""
     has = {
+        "norms of queries and keys": config.qk_norm,
         "such positions": bool(config.rotated or config.biased),
         "soft cap": config.cap is not None,
         "sink": config.sink is not None,
@@ -153,6 +184,7 @@ def same_attention_code(config: TransformerConfig) -> str:
     """Return the code that compares each attention with torch's own, which knows a mask that is added."""
     return SAME_AS_TORCH.format(
         lacking=joined(lacking_in_torch(config), "or"),
+        operands=NORMED_OPERANDS if config.qk_norm else OPERANDS,
         more=("" if config.cap is None else ADDED_BY_CAP.format(cap=config.cap))
         + (ADDED_BIAS if config.biased else ""),
         sink="" if config.sink is None else SINK_AS_KEY,

@@ -24,6 +24,7 @@ from attnviz.ui.widgets import notice, palette, plot
 
 if TYPE_CHECKING:
     from attnviz.sources.shown import ShownPart
+    from attnviz.trace.model import ModelSizes
     from attnviz.trace.trace import Trace
 
 
@@ -208,10 +209,20 @@ def show_parameters(here: ShownPart) -> None:
         plain(
             "In BERT and in the paper, an attention has 4 · (C² + C) and a feed-forward 2 · C · F + F + C. The number "
             "of heads changes nothing: the same matrices are split among them. "
-            + ("" if sizes is None else f"{title(here.model.name)}: {maps_in_words(sizes)}")
+            + ("" if sizes is None else f"{title(here.model.name)}: {maps_in_words(sizes)}{_shared_keys(sizes)}")
             + (SET_SINKS if here.model.description.has_sinks and not here.source.has_names else "")
         )
     )
+
+
+def _shared_keys(sizes: ModelSizes) -> str:
+    """Say how many heads of queries share how many heads of keys, as a sentence; "" if none do, or if that differs."""
+    counts = {(size.heads, size.key_heads) for size in sizes.attentions}
+    heads, shared = counts.pop() if len(counts) == 1 else (0, None)
+    if shared is None or shared >= heads or heads % shared:
+        return ""
+    which = counted(shared, "head")
+    return f" {heads} heads of queries share {which} of keys and values here, so the maps to these are narrower."
 
 
 def show_cost(here: ShownPart) -> None:

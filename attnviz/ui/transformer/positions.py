@@ -25,7 +25,7 @@ FORMULAS = {
     "No two dimensions share a frequency. A dot product depends on more than the distance.",
     "random": "A table as it is before training: nothing is alike but each row and itself.",
 }
-ROTARY = "Nothing is added to the embeddings: each attention turns its queries and keys by their position."
+ROTARY = "Nothing is added to the embeddings: each self-attention turns its queries and keys by their position."
 """What is said of a model whose positions are rotary"""
 BIASED = "Nothing is added to the embeddings: each self-attention adds a position bias to its scores, by the distance."
 """What is said of a model whose positions are in its scores"""

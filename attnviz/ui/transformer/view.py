@@ -109,7 +109,9 @@ def toy_controls() -> None:
     with right, settings_popover("More", "more_settings", width="stretch") as control:
         if control.open:
             state.bound("bias", st.toggle, "Biases")
+            controls.norms_of_keys()
             controls.score_controls()
+            controls.heads_of_keys()
 
 
 def model_controls(source: Source, name: str | None) -> None:
@@ -148,6 +150,7 @@ def _heads() -> None:
         state.put("heads", fitting)
     options = [count for count in range(1, MAX_HEADS + 1) if width % count == 0]
     state.bound("heads", st.select_slider, "Heads H", options, among=options)
+    controls.fit_heads_of_keys()
 
 
 PAGE = PAGES["transformer"]
@@ -237,10 +240,7 @@ def diagram(here: ShownPart, tokens: tuple[Tokens, Tokens | None], positions: st
 
 def _key_heads(description: Description, number: int) -> int | None:
     """Return how many heads of keys the attention with this number has; None if that is not known."""
-    size = None if description.sizes is None else description.sizes.attentions[number]
-    if size is None or len(size.projections) != 3:
-        return None
-    return size.projections[1].outputs // size.head_size
+    return None if description.sizes is None else description.sizes.attentions[number].key_heads
 
 
 def _feed_forward(sizes: ModelSizes | None, places: tuple[Place, ...], place: Place) -> list[list[int]] | None:

@@ -162,6 +162,8 @@ MORE = {
         f"/transformer?{CAT}&architecture=both&block=5&part=probabilities&norm=pre&lecture=1",
         f"/transformer?{CAT}&width=48&heads=6&part=concat",
         f"/transformer?{CAT}&architecture=both&block=2&part=weights&cap=0.5&sink=0.5&window=3&check=parameters",
+        f"/transformer?{CAT}&architecture=both&block=5&part=normed&heads=4&kv_heads=2&qk_norm=1&head=3&check=parameters",
+        f"/transformer?{CAT}&architecture=decoder&part=rotated&heads=6&kv_heads=3&qk_norm=2&positions=rotary",
         f"/transformer?{CAT}&width=20&heads=3&part=weights",
         f"/transformer?{CAT}&feed_forward=64&part=feed_forward_output",
         f"/transformer?{CAT}&feed_forward=1&width=16&architecture=both&part=feed_forward_hidden&check=parameters",

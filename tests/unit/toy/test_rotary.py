@@ -111,12 +111,12 @@ def test_only_models_with_rotary_positions_say_that_they_turn() -> None:
         assert toy.description.steps_in == layers
     config = TransformerConfig("both", positions="rotary", decoder_depth=1)
     description = ToyTransformer(config, WordTokenizer().tokenize).description
-    assert description.steps_in == {"rotated": {"encoder": (0, 1), "decoder": (0,)}, "capped": {}, "biased": {}}
+    others: dict[str, Any] = {"normed": {}, "capped": {}, "biased": {}}
+    assert description.steps_in == {"rotated": {"encoder": (0, 1), "decoder": (0,)}, **others}
     assert "rotated" not in names_at(description, Place("cross", 0))
     assert ToyTransformer(TransformerConfig(), WordTokenizer().tokenize).description.steps_in == {
         "rotated": {},
-        "capped": {},
-        "biased": {},
+        **others,
     }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from attnviz.toy import Decoder, DecoderLayer, Encoder, MultiHeadAttention, Seq2Seq
 from attnviz.toy.config import TransformerConfig
@@ -56,9 +56,15 @@ def copy_stack(ours: Encoder | Decoder, theirs: nn.TransformerEncoder | nn.Trans
 
 
 def copy_attention(ours: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    """Copy the weights; each head of theirs has a copy of the keys and values that ours share."""
+
+    def of_each_head(rows: Tensor) -> Tensor:
+        by_head = rows.unflatten(0, (-1, theirs.head_dim))
+        return by_head.repeat_interleave(theirs.num_heads // len(by_head), dim=0).flatten(0, 1)
+
     maps = ours.query, ours.key, ours.value
     with torch.no_grad():
-        theirs.in_proj_weight.copy_(torch.cat([one.weight for one in maps]))
+        theirs.in_proj_weight.copy_(torch.cat([of_each_head(one.weight) for one in maps]))
         if theirs.in_proj_bias is not None:
-            theirs.in_proj_bias.copy_(torch.cat([one.bias for one in maps]))
+            theirs.in_proj_bias.copy_(torch.cat([of_each_head(one.bias) for one in maps]))
     theirs.out_proj.load_state_dict(ours.output.state_dict())
