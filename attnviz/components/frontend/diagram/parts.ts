@@ -1,22 +1,10 @@
 // The parts of a model, from what the server says of its attentions: stacks of blocks of parts. Pure functions, no DOM.
 
+import { STEP_ORDER } from "../core/constants.ts";
 import { subscript } from "../core/format.ts";
 
 /** The steps that are one part, the attention of all heads. */
-const ATTENTION = [
-  "qkv",
-  "normed",
-  "rotated",
-  "scores",
-  "scaled",
-  "capped",
-  "biased",
-  "masked",
-  "weights",
-  "head_outputs",
-  "concat",
-  "output",
-];
+const ATTENTION: string[] = STEP_ORDER.slice(STEP_ORDER.indexOf("qkv"), STEP_ORDER.indexOf("output") + 1);
 
 /** What each other step is. */
 const STEPS: Record<string, { kind: PartKind; name: string; short: string }> = {
