@@ -7,14 +7,11 @@ import { WEIGHT_LEVELS } from "../core/constants.ts";
 import { element } from "../core/dom.ts";
 import { Guess } from "../core/guess.ts";
 import { NOTHING } from "../core/pin.ts";
-import { leastType, typeFor } from "../core/type.ts";
 import { Grid } from "../grid/grid.ts";
 import { poolHidden, poolWeights } from "../grid/pool.ts";
 import { kindName, percent, placeName } from "./words.ts";
 
-// px, which grow with the type
-const SIDE = { one: 96, several: 56 }; // the largest small heatmap, of one kind of attention or of several
-const AROUND = 57; // the names of layers and heads
+const SIDE = { one: 96, several: 56 }; // px: the largest small heatmap, of one kind of attention or of several
 
 export interface HeadsProps {
   kinds: TrainingKind[];
@@ -146,8 +143,7 @@ export class Heads {
       this.grids = kinds.map(({ kind }) => this.makeGrid(kind, kinds.length > 1));
       this.made.key = key;
     }
-    const { unit } = typeFor(leastType());
-    const mostSide = (kinds.length > 1 ? SIDE.several : SIDE.one) * unit;
+    const mostSide = kinds.length > 1 ? SIDE.several : SIDE.one;
     let before = 0;
     for (const [n, kind] of kinds.entries()) {
       const { layers, heads, rows, cols } = kind;
@@ -166,7 +162,6 @@ export class Heads {
           theme,
           mostSide,
         },
-        most: layers * (mostSide + 4) + AROUND * unit,
         chosen: place.kind === kind.kind ? [{ head: current, colour: INK[theme].attention }] : [],
         current,
         describe: ([layer, head]) =>
