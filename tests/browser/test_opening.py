@@ -178,6 +178,8 @@ def test_another_text_forgets_the_row_that_was_pointed_at_and_a_guess_is_not_giv
     expect(finding(page)).to_have_text(re.compile(rf"^“one” gives {100 * float(weights.max()):.0f} % "))
     unknown = page.locator(".sentence .word.unknown")
     expect(unknown).to_have_attribute("title", "[UNK]: not in the vocabulary")
+    expect(unknown.locator("bdi")).to_have_css("outline-style", "dashed")
+    expect(unknown).not_to_have_css("outline-style", "dashed")  # it would cross the word's share
     settled_at(page, f"{app_url}/?source=pretrained&step=tokens&q=1&predict=1")
     expect(finding(page)).to_have_text("Covered while a row is guessed.")
     expect(page.locator(".sentence .word, .sentence path")).to_have_count(0)
