@@ -65,6 +65,17 @@ def fine_percent(share: float, digits: int = 1) -> str:
     return f"{of_100:.{1 - math.floor(math.log10(of_100))}f} %"
 
 
+def share_text(weight: float) -> str:
+    """Return a share of 1 as the browser writes it: "97 %", "0.40 %", "99.85 %"; only one that is all is "100 %"."""
+    of_100 = 100 * weight
+    left = min(of_100, 100 - of_100)
+    if left >= 1 or left <= 0:
+        return f"{number(of_100, 0)} %"
+    if left >= 0.01:
+        return f"{number(of_100, 2)} %"
+    return "less than 0.01 %" if of_100 < 50 else "more than 99.99 %"
+
+
 def larger(size: int, limit: int) -> str:
     """Return how large a file is that is larger than a limit of whole megabytes: "has 5.3 MB", "has 1 byte more"."""
     megabytes = f"{size / 2**20:.1f}"

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attnviz.annotated_text import AnnotatedText, annotated, named
-from attnviz.formatting import counted, number
+from attnviz.formatting import counted, number, share_text
 from attnviz.steps.formula import attention_formula
 from attnviz.steps.picture import (
     FEW,
@@ -79,12 +79,11 @@ def _weights_fact(walk: Walk) -> str:
     if summary.strongest_weight <= 0:
         return ""
     q, k = divmod(summary.strongest, walk.layer.key.shape[1])
-    share = number(100 * summary.strongest_weight, 0)
     return AnnotatedText.of(
         "Here ",
         named(f"row {q}, “{walk.query_labels[q]}”", row=q),
         ", puts ",
-        named(f"{share} %", row=q, column=k, matrix="weights"),
+        named(share_text(summary.strongest_weight), row=q, column=k, matrix="weights"),
         " on ",
         named(f"column {k}, “{walk.key_labels[k]}”", column=k),
         ".",

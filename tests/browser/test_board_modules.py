@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from attnviz.figures.colour_limit import colour_limit
+from attnviz.formatting import share_text
 from tests.browser.modules import Run
 
 PANELS = """
@@ -832,7 +833,7 @@ def test_rows_in_words_name_torch_s_largest_shares_and_ends_and_tell_nothing_tha
         said = shares[i].removeprefix(f"row {i} “w{i}”: ").split(", ")
         assert [one.split(" ")[0] for one in said[:needed]] == [str(int(j)) for j in top.indices[:needed]]
         first = float(top.values[0])
-        assert said[0] == f"{int(top.indices[0])} “w{int(top.indices[0])}” {100 * first:.0f} %"
+        assert said[0] == f"{int(top.indices[0])} “w{int(top.indices[0])}” {share_text(first)}"
         assert said[-1].startswith(f"{9 - min(needed, 5)} others ")
     low, most = int(scores[0].argmin()), int(scores[0].argmax())
     largest, smallest = f"{scores[0, most]:.2f} at dim {most}", f"−{-scores[0, low]:.2f} at dim {low}"
@@ -1060,3 +1061,22 @@ def test_a_board_knows_the_tokens_of_its_axes_lets_a_page_scroll_and_frames_what
     assert found["kinds"] == {"query": 3, "key": 5}
     assert [touch or "pan-x pan-y" for touch in found["touches"]] == ["pan-x pan-y", "none", "pan-x pan-y"]
     assert found["frames"] == [[[0, 1], [2, 0]], []]
+
+
+def test_what_has_no_room_above_and_below_a_narrow_matrix_is_its_symbol_and_every_second_number(run: Run) -> None:
+    body = """
+      const widthOf = (text) => 8 * text.length;
+      const heads = Array.from({ length: 12 }, (_, head) => [32 * head + 15, String(head)]);
+      return [
+        ["K key", "X hidden states", "A · tired"].map((title) => m.fitTitle(title, 20, widthOf)),
+        [m.fitTitle("K key", 40, widthOf), m.fitTitle("head outputs", 48, widthOf)],
+        m.spaced(heads, 0.3, widthOf).map(([, text]) => text),
+        m.spaced(heads, 1, widthOf).length,
+      ];
+    """
+    assert run("board/layout.ts", body) == [
+        ["K", "X", "A"],
+        ["K key", "hea…ts"],
+        ["0", "2", "4", "6", "8", "10"],
+        12,
+    ]

@@ -360,3 +360,26 @@ def test_a_scene_of_train_has_curves_that_can_be_read_and_no_controls(
     assert controls.count() > 4
     expect(controls.filter(visible=True)).to_have_count(0)
     expect(page.get_by_role("button", name="Play")).to_be_visible()
+
+
+def test_a_scene_of_train_names_the_step_of_its_curves_where_that_is_not_the_shown_one(
+    page: Page, app_url: str
+) -> None:
+    open_link(page, app_url, "/train?lesson=forming&scene=5&lecture=1")
+    expect(page.locator(".training .curve h2").filter(visible=True)).to_have_text(
+        [
+            "What it has learned, at step 280",
+            "Loss, in nats; held out at step 280",
+        ]
+    )
+
+
+def test_small_pictures_of_a_training_grow_with_the_type_of_a_hall(page: Page, app_url: str) -> None:
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    sides = []
+    for lecture in (0, 1):
+        open_link(page, app_url, f"/train?lecture={lecture}")
+        ring = page.locator(".training .small .ring.chosen")
+        expect(ring).to_be_visible()
+        sides.append(ring.evaluate("(ring) => ring.clientWidth"))
+    assert sides[1] > 1.3 * sides[0], sides

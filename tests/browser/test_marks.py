@@ -116,7 +116,7 @@ def test_words_light_up_for_what_is_pointed_at_or_pinned(page: Page, bert: WalkP
     def lit() -> list[str]:
         frames(page)
         frames(page)
-        return page.locator(".notice .marked[data-lit]").all_text_contents()
+        return [one.replace("\xa0", " ") for one in page.locator(".notice .marked[data-lit]").all_text_contents()]
 
     assert lit() == []
     view.hover("weights", 11, 2)

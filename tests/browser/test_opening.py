@@ -13,6 +13,7 @@ from playwright.sync_api import Locator, Page, ViewportSize, expect
 from torch.nn import functional as F
 
 from attnviz import trained
+from attnviz.formatting import share_text
 from attnviz.links.pages import OPENING
 from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
@@ -178,6 +179,8 @@ def test_another_text_forgets_the_row_that_was_pointed_at_and_a_guess_is_not_giv
     expect(finding(page)).to_have_text(re.compile(rf"^“one” gives {100 * float(weights.max()):.0f} % "))
     unknown = page.locator(".sentence .word.unknown")
     expect(unknown).to_have_attribute("title", "[UNK]: not in the vocabulary")
+    expect(unknown.locator("bdi")).to_have_css("outline-style", "dashed")
+    expect(unknown).not_to_have_css("outline-style", "dashed")  # it would cross the word's share
     settled_at(page, f"{app_url}/?source=pretrained&step=tokens&q=1&predict=1")
     expect(finding(page)).to_have_text("Covered while a row is guessed.")
     expect(page.locator(".sentence .word, .sentence path")).to_have_count(0)
@@ -329,7 +332,7 @@ def test_the_story_gpt_is_chosen_and_writes_on_until_it_is_stopped(page: Page, a
     expect(models.get_by_role("button", name="MiniLM, a BERT", pressed=True)).to_be_visible()
     models.get_by_role("button", name="Story GPT").click()
     expect(models.get_by_role("button", name="Story GPT", pressed=True)).to_be_visible()
-    expect(finding(page)).to_have_text(f"“It” gives {100 * share:.0f} % of its attention to “rabbit”.")
+    expect(finding(page)).to_have_text(f"“It” gives {share_text(share)} of its attention to “rabbit”.")
     expect(doors(page)).to_contain_text("in a small GPT that writes stories, word by word.")
     guesses = sentence.locator(".guesses")
     likeliest = stories.labels[int(draws[0].order[0])]

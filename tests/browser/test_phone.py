@@ -317,3 +317,32 @@ def test_nothing_is_cut_at_320_px_which_is_a_window_of_1280_px_at_400_percent(
     expect(settled(page).locator(parts).first).to_be_visible()
     right = page.locator(parts).evaluate_all("(parts) => parts.map((e) => e.getBoundingClientRect().right)")
     assert max(right) <= 320
+
+
+CHANGE_MS = """(withoutOurs) => {
+  const sheets = [...document.styleSheets].filter(({ ownerNode }) => ownerNode.closest('.stHtml'));
+  for (const sheet of sheets) sheet.disabled = withoutOurs;
+  const change = () => {
+    const since = performance.now();
+    for (let n = 0; n < 4; n += 1) {
+      const text = document.body.appendChild(document.createElement('div'));
+      text.textContent = 'measured';
+      text.getBoundingClientRect();
+      text.remove();
+    }
+    return (performance.now() - since) / 4;
+  };
+  return [sheets.length, Math.min(...Array.from({ length: 8 }, change))];
+}"""
+"""How many style sheets are the app's own, and how long a change of one element takes, as those of charts do that
+measure their labels one by one."""
+
+
+@pytest.mark.parametrize("link", ["/transformer?check=token&q=3", "/?lecture=1&lesson=attention&scene=3"])
+def test_a_change_of_one_element_does_not_style_the_whole_page_anew(app_url: str, touch: Window, link: str) -> None:
+    page = touch(*PHONE)
+    settled_at(page, app_url + link)
+    [own, with_ours], [_, without] = page.evaluate(CHANGE_MS, False), page.evaluate(CHANGE_MS, True)
+    page.evaluate(CHANGE_MS, False)
+    assert own
+    assert with_ours < 15 * without + 1, (with_ours, without)

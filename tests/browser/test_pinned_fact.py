@@ -48,7 +48,7 @@ def decoder() -> Iterator[Shown]:
 
 def said(page: Page) -> str:
     frames(page)
-    return page.locator(".walk .fact").inner_text()
+    return page.locator(".walk .fact").inner_text().replace("\xa0", " ")  # a number and its "%" stay in one line
 
 
 def pin(page: Page, q: int | None, k: int | None = None) -> str:

@@ -199,6 +199,15 @@ def test_the_block_size_makes_the_pairs(new_context: Contexts, app_url: str) -> 
     assert "block_size=3" in page.url
 
 
+def test_the_target_follows_the_last_token_of_its_context_where_a_row_has_two_lines(page: Page, app_url: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    open_tokens(page, app_url, text="a long context that needs more than one line")
+    chips = "(row) => [...row.querySelectorAll('.tv-chip')].map((chip) => chip.getBoundingClientRect().toJSON())"
+    *context, target = page.locator(".tv-row").last.evaluate(chips)
+    assert context[-1]["y"] > context[0]["y"]
+    assert target["y"] > context[-1]["y"] or target["x"] == pytest.approx(context[-1]["right"], abs=40)
+
+
 def test_the_vocabulary_is_found_behind_its_tab(page: Page, app_url: str) -> None:
     open_tokens(page, app_url, tokenizer="bert")
     page.get_by_role("tab", name="Vocabulary").click()

@@ -59,15 +59,15 @@ SAID: list[tuple[tuple[str, int | None, int | None], str]] = [
     ),
     (
         ("weights", 2, 0),
-        "Here row 2, “sat”, puts 0.40 % on column 0, “a”; most, 100 %, on column 1, “b”.",
+        "Here row 2, “sat”, puts 0.40 % on column 0, “a”; most, 99.61 %, on column 1, “b”.",
     ),
     (
         ("weights", 2, 2),
-        "Here row 2, “sat”, puts less than 0.01 % on column 2, “c”; most, 100 %, on column 1, “b”.",
+        "Here row 2, “sat”, puts less than 0.01 % on column 2, “c”; most, 99.61 %, on column 1, “b”.",
     ),
     (("weights", 3, None), "Here row 3, “on”, puts 50 % on column 1, “b”."),
     (("weights", None, 2), "Here column 2, “c”, gets most from row 0, “the”: 80 %."),
-    (("weights", None, 1), "Here column 1, “b”, gets most from row 2, “sat”: 100 %."),
+    (("weights", None, 1), "Here column 1, “b”, gets most from row 2, “sat”: 99.61 %."),
     (
         ("scaled", 0, None),
         "In row 0, “the”, the largest magnitude goes from −6.00 to −3.00 (× 0.5000).",

@@ -20,6 +20,7 @@ from attnviz.formatting import (
     power_of_ten,
     quoted,
     scale_label,
+    share_text,
     weight,
     were,
 )
@@ -81,6 +82,13 @@ def test_a_small_share_does_not_read_as_0() -> None:
         "0.0 %", "50.0 %", "0.1 %", "0.094 %", "0.031 %", "0.0031 %", "< 0.001 %",
     ]  # fmt: skip
     assert [fine_percent(0.97, 0), fine_percent(0.00003, 2)] == ["97 %", "0.0030 %"]
+
+
+def test_a_share_that_is_neither_nothing_nor_all_does_not_read_as_such() -> None:
+    given = (0, 1, 0.97, 0.0151, 0.0099, 0.00004, 0.9901, 0.99846, 0.99996, 0.5)
+    assert [share_text(one) for one in given] == [
+        "0 %", "100 %", "97 %", "2 %", "0.99 %", "less than 0.01 %", "99.01 %", "99.85 %", "more than 99.99 %", "50 %",
+    ]  # fmt: skip
 
 
 def test_a_file_that_is_too_large_never_reads_as_large_as_the_limit() -> None:

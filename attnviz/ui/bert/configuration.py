@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from attnviz.bert.configuration import BERT_BASE, PARTS, Configuration, configuration_of
+from attnviz.formatting import percent
 from attnviz.pretrained.names import shown
 from attnviz.trace.model import either
 from attnviz.ui import state
@@ -217,9 +218,9 @@ def _notice(config: Configuration) -> str:
     share = config.parameters["token embeddings"] / config.together
     base = BERT_BASE.parameters["token embeddings"] / BERT_BASE.together
     return (
-        f"{title_of(config)} has {config.together:,} parameters, and the table of token embeddings is {share:.0%} of "
-        f"them. Of bert-base-uncased's {BERT_BASE.together:,} it is {base:.0%}. Yet a text uses one row of it for each "
-        "token."
+        f"{title_of(config)} has {config.together:,} parameters, and the table of token embeddings is "
+        f"{percent(share, 0)} of them. Of bert-base-uncased's {BERT_BASE.together:,} it is {percent(base, 0)}. Yet a "
+        "text uses one row of it for each token."
     )
 
 

@@ -41,8 +41,8 @@ def pair_rows(tokens: Tokens, block_size: int) -> str:
     for context, target in context_pairs(range(len(labels)), block_size):
         chips = "".join(_chip(tokens, index, labels[index]) for index in context)
         rows.append(
-            f'<div class="tv-row"><span class="tv-count">{len(context)}</span>'
-            f'<div class="tv-strip">{chips}</div><span class="tv-arrow" title="is followed by">→</span>'
+            f'<div class="tv-strip tv-row"><span class="tv-count">{len(context)}</span>'
+            f'{chips}<span class="tv-arrow" title="is followed by">→</span>'
             f"{_chip(tokens, target, labels[target], 'tv-target')}</div>"
         )
     return f'<div class="tv-pairs">{"".join(rows)}</div>'

@@ -22,6 +22,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from attnviz.formatting import percent
 from attnviz.settings import settings
 from attnviz.tokens import label_of
 from attnviz.toy.language.model import BigramModel, count_pairs
@@ -270,7 +271,7 @@ def part_choice() -> None:
             _find(whole)
             part = whole.text[begin:end]
             st.caption(
-                f"text[{begin}:{end}] is {len(part):,} of {count:,} characters, {len(part) / count:.0%}: "
+                f"text[{begin}:{end}] is {len(part):,} of {count:,} characters, {percent(len(part) / count, 0)}: "
                 f"“{plain(part[:AROUND])} … {plain(part[-AROUND:])}”"
             )
 

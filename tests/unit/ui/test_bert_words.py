@@ -207,8 +207,8 @@ def test_parameters_are_counted_and_shared_out() -> None:
     assert table.loc["together"].tolist() == [10_200, 109_482_240]
     assert table.loc["token embeddings"].tolist() == [8000, 30522 * 768]
     said = configuration._notice(SIZES)
-    assert "x has 10,200 parameters, and the table of token embeddings is 78% of them" in said
-    assert "109,482,240 it is 21%" in said
+    assert "x has 10,200 parameters, and the table of token embeddings is 78 % of them" in said
+    assert "109,482,240 it is 21 %" in said
     assert "1,000 · 8 = <b>8,000</b>" in configuration._tables(SIZES)
     assert [(one.number, one.base) for one in configuration.sizes(SIZES, BERT_BASE)][:2] == [
         ("1,000", "30,522"), ("8", "768"),

@@ -1,6 +1,6 @@
 // Writes the labels of a matrix's rows and columns, and the names of its axes.
 
-import { labelText, shorten, ticks, TURN } from "./layout.ts";
+import { labelText, shorten, spaced, ticks, TURN } from "./layout.ts";
 import { INK, TEXT_INK } from "../core/colours.ts";
 import { axisName } from "./panel.ts";
 
@@ -76,7 +76,8 @@ export function paintColumnLabels(
   const { shown, every } = ticks(from.column, last, cell.width, needed, always[panel.cols]);
   const size = turned ? turnedType(shown, cell.width, type) : type.label;
   context.font = `${size}px ${font}`;
-  const texts: [number, string][] = named ?? shown.map((j) => [j, tokens ? labelText(tokens, j, every) : String(j)]);
+  const fitting = named && spaced(named, cell.width, widthOf);
+  const texts: [number, string][] = fitting ?? shown.map((j) => [j, tokens ? labelText(tokens, j, every) : String(j)]);
   let deepest = 14 * type.unit;
   for (const [j, text] of texts) {
     const middle = x + (j + 0.5 - from.column) * cell.width;

@@ -249,6 +249,22 @@ export function shorten(text: string, room: number, widthOf: WidthOf) {
   return "…";
 }
 
+/** The title of a matrix in `room` px: whole, or its symbol ("K" of "K key"), or shortened in the middle. */
+export function fitTitle(title: string, room: number, widthOf: WidthOf) {
+  const [symbol, ...rest] = title.split(" ");
+  return symbol.length === 1 && rest.length && widthOf(title) > room ? symbol : shorten(title, room, widthOf);
+}
+
+/** Of ticks that have words, by their columns: each that leaves the one before it room, or every 2nd, 4th, ... */
+export function spaced(named: [number, string][], cell: number, widthOf: WidthOf) {
+  const columns = named.map(([j]) => j);
+  const least = Math.min(...columns.slice(1).map((j, n) => j - columns[n])) * cell;
+  const widest = Math.max(...named.map(([, text]) => widthOf(text))) + 3;
+  let every = 1;
+  while (least * every < widest && every < named.length) every *= 2;
+  return named.filter((_, n) => n % every === 0);
+}
+
 /**
  * How a formula such as "A · X = Y" is written in `room` px: {lines, size}, on one line or broken before its equals
  * sign, smaller where it must be but never below `least`; null where it does not fit. `widthOf(text)` is its width at 1

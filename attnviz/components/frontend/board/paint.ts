@@ -6,7 +6,7 @@ import { CELL_NUMBERS } from "../core/constants.ts";
 import { fixed } from "../core/format.ts";
 import { legend, reasonBoxes } from "../core/mask_reasons.ts";
 import { paintColumnLabels, paintRowLabels } from "./labels.ts";
-import { fitFormula, shorten } from "./layout.ts";
+import { fitFormula, fitTitle } from "./layout.ts";
 import { paintNumbers } from "./numbers.ts";
 import { signsOf } from "./panel.ts";
 
@@ -90,7 +90,7 @@ export function paintTitle({ context, theme, font, type }: BoardPen, { panel, x,
   context.fillStyle = panel.ink ?? TEXT_INK[theme][panel.role ?? "text"];
   context.font = `600 ${14 * type.unit}px ${font}`;
   const widthOf: WidthOf = (text) => context.measureText(text).width;
-  context.fillText(shorten(panel.title, titleRoom.title, widthOf), x, y - 21 * type.unit);
+  context.fillText(fitTitle(panel.title, titleRoom.title, widthOf), x, y - 21 * type.unit);
   context.font = `${type.fine}px ${font}`;
   const [rows, cols] = panel.shape;
   const size = `${rows} × ${cols}`;

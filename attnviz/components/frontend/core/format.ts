@@ -47,12 +47,17 @@ export function weightText(value: number, digits: number = FORMAT.digits) {
   return digits < FORMAT.digits ? `≈ ${shown}` : shown;
 }
 
-/** A share of 1: "97 %"; a small one has decimals. */
+/** A share of 1: "97 %"; one near 0 or near 1 has decimals, and only one that is all reads as 100 %. */
 export function share(weight: number) {
   const percent = 100 * weight;
-  if (percent >= 1 || percent === 0) return `${fixed(percent, 0)} %`;
-  return percent < 0.01 ? "less than 0.01 %" : `${fixed(percent, 2)} %`;
+  const left = Math.min(percent, 100 - percent);
+  if (left >= 1 || left <= 0) return `${fixed(percent, 0)} %`;
+  if (left >= 0.01) return `${fixed(percent, 2)} %`;
+  return percent < 50 ? "less than 0.01 %" : "more than 99.99 %";
 }
+
+/** A number and its unit stay in one line. */
+export const together = (text: string) => text.replace(/(?<=\d) (?=%)/g, "\u00a0");
 
 export const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 

@@ -12,9 +12,9 @@ import type { GridLayout, Thumbnails } from "./paint.ts";
 
 /** what the grid shows */
 export interface GridState extends Thumbnails {
-  /** px of height */
-  most: number;
-  /** px of a thumbnail's side at most */
+  /** px of height; any if not given */
+  most?: number;
+  /** px of a thumbnail's side at most; it grows with the type */
   mostSide?: number;
   chosen: { head: HeadId; colour: string }[];
   current: HeadId;

@@ -57,7 +57,7 @@ export function layOut({
   layers,
   heads,
   width,
-  most,
+  most = Infinity,
   ranked,
   least = 0,
   mostSide = SIDES.most,
@@ -65,7 +65,7 @@ export function layOut({
   layers: number;
   heads: number;
   width: number;
-  most: number;
+  most?: number;
   ranked: boolean;
   least?: number;
   mostSide?: number;

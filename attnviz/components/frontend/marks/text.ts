@@ -2,6 +2,7 @@
 // one names is in its data attributes, as attnviz/lessons/targets.py writes them too.
 
 import { element } from "../core/dom.ts";
+import { together } from "../core/format.ts";
 import { template } from "../core/template.ts";
 import type { Child } from "../core/template.ts";
 
@@ -12,9 +13,9 @@ const DIGITS = /^\d{1,6}$/;
 export const plain = (text: SaidText) => (typeof text === "string" ? text : text.text);
 
 export function nodesOf(text: SaidText): (Node | string)[] {
-  if (typeof text === "string") return text ? [text] : [];
+  if (typeof text === "string") return text ? [together(text)] : [];
   const letters = Array.from(text.text);
-  const piece = (from: number, to: number) => letters.slice(from, to).join("");
+  const piece = (from: number, to: number) => together(letters.slice(from, to).join(""));
   const nodes: (Node | string)[] = [];
   let at = 0;
   for (const mark of text.marks) {

@@ -73,8 +73,8 @@ export class Charts {
     const last = steps[lastBefore(steps, step)] ?? step;
     const at = last === step ? "" : `at step ${whole(last)}`; // the last evaluation before it
     return [
-      section(`What it has learned${at && `, ${at}`}`, "shares", shares, this.rooms.shares, step),
-      section(`Loss, in nats${at && `; held out ${at}`}`, "losses", losses, this.rooms.losses, step),
+      section(["What it has learned", at && `, ${at}`], "shares", shares, this.rooms.shares, step),
+      section(["Loss, in nats", at && `; held out ${at}`], "losses", losses, this.rooms.losses, step),
     ];
   }
 
@@ -126,10 +126,17 @@ function entriesOf({ curves }: Known, task: TrainingTask): { shares: Entry[]; lo
   };
 }
 
-function section(title: string, item: string, entries: Entry[], room: HTMLElement, step: number) {
+/** @param heading what it shows, and the step of its numbers where they are of another one than is shown */
+function section(heading: [string, string], item: string, entries: Entry[], room: HTMLElement, step: number) {
+  const title = heading.join("");
   const legend = entries.map(({ look, name, item: ofEntry, at }) =>
     template("li", { dataset: { item: ofEntry } }, span(`swatch ${look}`), ` ${name} `, template("b", {}, at(step))),
   );
-  const parts = [template("h2", {}, title), template("ul", { class: "legend" }, ...legend), room];
+  // A heading that names another step is shown where a scene hides those of curves: the numbers below are of that step.
+  const parts = [
+    template("h2", { class: heading[1] && "dated" }, title),
+    template("ul", { class: "legend" }, ...legend),
+    room,
+  ];
   return template("section", { class: "curve", "aria-label": title, dataset: { item: `curves ${item}` } }, ...parts);
 }

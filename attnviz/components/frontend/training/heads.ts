@@ -162,7 +162,6 @@ export class Heads {
           theme,
           mostSide,
         },
-        most: layers * (mostSide + 4) + 57,
         chosen: place.kind === kind.kind ? [{ head: current, colour: INK[theme].attention }] : [],
         current,
         describe: ([layer, head]) =>

@@ -1,6 +1,6 @@
 // How the page Train is laid out: what it is about, what starts and paces a training, the curves beside the heads.
 
-import { whole } from "../core/format.ts";
+import { together, whole } from "../core/format.ts";
 import { forPointer } from "../core/touch.ts";
 import { span, template, write } from "../core/template.ts";
 import { answers, visibility } from "./answer.ts";
@@ -120,7 +120,7 @@ function without({
     return [known.some(({ run }) => isLive(run)) ? forPointer("Click one to see it large.") : " "];
   }
   const head = placeName(place, shown.run.kinds.length > 1);
-  const all = percent(each[each.length - 1]).replace(" ", "\u00a0"); // the number and its unit stay in one line
+  const all = together(percent(each[each.length - 1]));
   return [
     `Accuracy on ${whole(tested)} held-out sequences ${all}; without ${head} `,
     template("b", { class: "result", dataset: { value: each[at] } }, percent(each[at])),
