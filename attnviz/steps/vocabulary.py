@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnviz.annotated_text import AnnotatedText, annotated, named
-from attnviz.formatting import fine_percent, number
+from attnviz.formatting import number, share_text
 from attnviz.formulas.tree import Box, Call, Name, Relation, Symbol
 from attnviz.steps.block import (
     TITLES,
@@ -130,12 +130,11 @@ def _probabilities_fact(walk: Walk) -> str:
     probabilities = matrix(walk, "probabilities")[focus, : len(part.vocabulary)]
     entry = int(probabilities.argmax())
     share = float(probabilities[entry])
-    percent = fine_percent(share, 0 if share >= 0.01 else 2)
     where, what = ("at", "token") if walk.kind == "encoder" else ("after", "next token")
     return AnnotatedText.of(
         f"Here, {where} ",
         named(row(walk, focus), row=focus, matrix="probabilities"),
-        f", the most likely {what} is “{part.vocabulary[entry]}”, with {percent}.",
+        f", the most likely {what} is “{part.vocabulary[entry]}”, with {share_text(share)}.",
     )
 
 

@@ -199,7 +199,10 @@ def test_the_block_size_makes_the_pairs(new_context: Contexts, app_url: str) -> 
     assert "block_size=3" in page.url
 
 
-def test_the_target_follows_the_last_token_of_its_context_where_a_row_has_two_lines(page: Page, app_url: str) -> None:
+def test_the_target_follows_the_last_token_of_its_context_where_a_row_has_two_lines(
+    new_context: Contexts, app_url: str
+) -> None:
+    page = new_context().new_page()  # no tab has been chosen
     page.set_viewport_size({"width": 390, "height": 844})
     open_tokens(page, app_url, text="a long context that needs more than one line")
     chips = "(row) => [...row.querySelectorAll('.tv-chip')].map((chip) => chip.getBoundingClientRect().toJSON())"

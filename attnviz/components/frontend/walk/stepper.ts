@@ -201,10 +201,8 @@ class Row {
   /** what is brought into sight, among what */
   seen = "";
   /** in the next frame, when the page is laid out anyway */
-  bring = perFrame(() => {
-    const chosen = buttonsOf(this.root).find((one) => one.tabIndex === 0);
-    if (chosen) bringIntoSight(chosen, this.root);
-  });
+  bring = perFrame(() => this.bringNow());
+  sizes: ResizeObserver = new ResizeObserver(() => this.bringNow());
 
   constructor(label: string, choose: (name: string) => void) {
     this.choose = choose;
@@ -213,6 +211,7 @@ class Row {
     this.root.addEventListener("click", ({ detail }) => {
       this.isPointed = detail > 0 && this.root.contains(focused(this.root)); // 0 is a click by Space or Enter
     });
+    this.sizes.observe(this.root);
     this.root.addEventListener("focusout", ({ relatedTarget }) => {
       if (!this.root.contains(relatedTarget as Node | null)) this.isPointed = false;
     });
@@ -234,6 +233,11 @@ class Row {
     const now = [chosen, ...names(options)].join();
     if (now !== this.seen) this.bring();
     this.seen = now;
+  }
+
+  bringNow() {
+    const chosen = buttonsOf(this.root).find((one) => one.tabIndex === 0);
+    if (chosen) bringIntoSight(chosen, this.root);
   }
 
   button(name: string) {
