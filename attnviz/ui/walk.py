@@ -79,7 +79,6 @@ def mount_walk(
         "hidden": None,
         "first": (),
         "writes": None,
-        "answer": "",
         "follows": None,
         **header,
         "documents": documents,
