@@ -121,6 +121,26 @@ def test_where_a_step_says_nothing_of_a_row_its_own_sentence_stays(run: Run) -> 
     assert encoder[0][0] == "Here, at row 0, “the”, the most likely token is “yes”, with 25 %."
 
 
+def test_a_hidden_key_is_never_the_one_that_gets_most(run: Run) -> None:
+    """As ALiBi gives the largest number to the last key, which a causal mask hides from all rows but the last."""
+    arrays = """
+      all.position_bias = [[0, 0.5, 1], [0, 0.5, 1], [0, 0.5, 1]];
+      all.biased = [[1, 2.5, 4], [5, 6.5, 8], [7, 8.5, 9]];
+      all.masked = [[1, NaN, NaN], [5, 6.5, NaN], [NaN, NaN, NaN]];
+      all.weights = [[1, NaN, NaN], [0.2, 0.8, NaN], [NaN, NaN, NaN]];
+      picture.panels = ["scaled", "position_bias", "biased"].map((name) => ({ name }));
+      return given.pins"""
+    pins = [["biased", 0, None], ["biased", 1, None], ["biased", 1, 2], ["biased", 2, None], ["weights", None, 2]]
+    found = run("walk/pinned_fact.ts", FACT.replace("return given.pins", arrays), {"pins": pins, "header": {}})
+    assert [text for text, _ in found] == [
+        "In row 0, “the”, column 0, “a”, itself, gets most, 0.00: its score is then 1.00.",
+        "In row 1, “cat”, column 1, “b”, itself, gets most, 0.50: its score is then 6.50.",
+        "In row 1, “cat”, column 2, “c”, 1 position after it, gets 1.00: its score is then 8.00, and the mask hides it.",
+        "In row 2, “sat”, every key is hidden.",
+        "Here column 2, “c”, is hidden from every row.",
+    ]
+
+
 DOCUMENT = """
   const axis = (...labels) => ({ labels, ids: labels.map((_, n) => n), unknown: [], places: [], segments: [],
     covers: [] });
