@@ -98,7 +98,7 @@ def _terms_fact(walk: Walk, terms: PositionTerms) -> str:
         "Here they add most to ",
         named(f"row {q}, column {k}", row=q, column=k, matrix="biased"),
         *summands,
-        f", for {terms.words(int(terms.relative_positions[q, k]))}.".replace("-", "−"),
+        f", for {terms.labels()[int(terms.relative_positions[q, k]) - terms.first]}.".replace("-", "−"),
     )
 
 

@@ -135,7 +135,8 @@ def test_a_hidden_key_is_never_the_one_that_gets_most(run: Run) -> None:
     assert [text for text, _ in found] == [
         "In row 0, “the”, column 0, “a”, itself, gets most, 0.00: its score is then 1.00.",
         "In row 1, “cat”, column 1, “b”, itself, gets most, 0.50: its score is then 6.50.",
-        "In row 1, “cat”, column 2, “c”, 1 position after it, gets 1.00: its score is then 8.00, and the mask hides it.",
+        "In row 1, “cat”, column 2, “c”, 1 position after it, gets 1.00: its score is then 8.00, and the "
+        "mask hides it.",
         "In row 2, “sat”, every key is hidden.",
         "Here column 2, “c”, is hidden from every row.",
     ]

@@ -149,13 +149,13 @@ function biasedSaid({ matrices, step, q, k }: Pinned): Parts {
 
 /** The bucket of the distance of a cell, or what its row of a table stands for, where the layer has some. */
 function bucketSaid(matrices: HeadMatrices, q: number, k: number) {
-  const { buckets, key } = matrices.document.header;
+  const { buckets, distances, key } = matrices.document.header;
   const [offset, relative] = [k - q, matrices.get("relative_positions")];
-  if (relative) return `, for ${distanceOf(relative.data, relative.shape[1], { q, k })}`;
+  if (relative) return `, for ${distanceOf(relative.data, relative.shape[1], { q, k }, distances)}`;
   if (!buckets) return "";
   const { first, last } = rangeOf(offset, buckets, key.labels.length - 1);
-  const distances = first === last ? `distance ${first}` : `distances ${first} to ${last}`;
-  return `, of bucket ${bucketOf(offset, buckets)} (${distances})`;
+  const range = first === last ? `distance ${first}` : `distances ${first} to ${last}`;
+  return `, of bucket ${bucketOf(offset, buckets)} (${range})`;
 }
 
 function sumSaid({ matrices, step, q }: Pinned): Parts {
