@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
 
+import numpy as np
 import pytest
 import torch
 import transformers as tf
@@ -16,8 +18,8 @@ from attnviz.pretrained import load
 from attnviz.steps import steps_of
 from attnviz.trace.model import Kind
 from attnviz.trace.trace import Trace
-from tests.app.pages import messages, open_page
-from tests.app.walking import values, walk
+from tests.app.pages import boxes, figures, messages, numbers, open_page
+from tests.app.walking import requested, values, walk
 from tests.unit.families import EXPERTS, PARTLY_KNOWN, save_model
 
 TEXT = "the cat sat on the mat"
@@ -97,3 +99,46 @@ def test_a_model_with_no_known_block_links_to_no_answer(tmp_path: Path) -> None:
 
 def test_a_model_without_an_answer_leads_nowhere(folders: dict[str, str]) -> None:
     assert follows_in("convolution", folders)[1] is None
+
+
+UNKNOWN = {
+    "experts after": "How layers 1 and 2 add, normalise and feed forward after their attention is not known here.",
+    "experts between": "How layer 1 adds, normalises and feeds forward after its attention is not known here.",
+    "convolution": "How layer 0 adds, normalises and feeds forward after its attention is not known here.",
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_a_check_of_all_blocks_names_those_that_are_not_known(name: str, folders: dict[str, str]) -> None:
+    for check in ("token", "change", *(["lens"] if name != "convolution" else [])):
+        at = open_page(
+            "transformer", text=TEXT, source="pretrained", model=folders[name], check=check, q="1", other="dog"
+        )
+        assert messages(at) == UNKNOWN[name]
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_the_norm_is_shown_of_the_first_block_that_is_known(name: str, folders: dict[str, str]) -> None:
+    known = 1 if name == "convolution" else 0
+    at = open_page("transformer", text=TEXT, source="pretrained", model=folders[name], check="norm", q="1")
+    assert not messages(at)
+    assert f"The rows are those of block {known}, after attention was added." in " ".join(boxes(at, "markdown"))
+    mean, *_ = figures(at)
+    stack = load(folders[name]).trace(TEXT).blocks["encoder" if name == "convolution" else "decoder"]
+    steps = stack[known].steps()
+    assert steps is not None
+    before = next(line for line in mean["data"] if line["name"] == "mean before")
+    np.testing.assert_allclose(numbers(before["y"]), steps.attention_residual.mean(-1), rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_the_side_bar_says_it_at_the_blocks_that_are_not_known(name: str, folders: dict[str, str]) -> None:
+    for block in range(len(load(folders[name]).description.numbers.popitem()[1])):
+        at = open_page("transformer", text=TEXT, source="pretrained", model=folders[name], block=str(block))
+        assert (UNKNOWN[name] in " ".join(boxes(at, "caption"))) is (block in PARTLY_KNOWN[name][1])
+
+
+def test_step_by_step_names_them_too(folders: dict[str, str]) -> None:
+    header, _ = walk(open_page(text=TEXT, source="pretrained", model=folders["experts between"], kind="decoder"))
+    states = json.loads(requested(f"{header['documents'][0]}~states-1"))
+    assert states["note"] == UNKNOWN["experts between"]

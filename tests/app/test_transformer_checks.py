@@ -22,12 +22,13 @@ from attnviz.links.link import DEFAULT_TEXT
 from attnviz.measures import residual_stream
 from attnviz.measures.mistakes import TEXTS
 from attnviz.measures.mistakes.computed import Case, find
+from attnviz.pretrained.transformers_model import NO_AFTER
 from attnviz.tokens import NO_ID, WordTokenizer
 from attnviz.toy.config import EXAMPLE_TARGET, TransformerConfig
 from attnviz.toy.transformer import Transformer, draw_stack, trace_transformer
 from attnviz.trace.layer import Norm
 from attnviz.trace.vocabulary import Vocabulary
-from attnviz.ui.transformer.checks import CAUSAL, NOT_CAUSAL, NOT_KNOWN
+from attnviz.ui.transformer.checks import CAUSAL, NOT_CAUSAL
 from tests.app.pages import captions, figures, html, messages, open_page, payloads
 from tests.unit.families import save
 from tests.unit.pretrained import architectures
@@ -126,7 +127,7 @@ def test_a_check_says_if_a_models_parts_between_are_not_known(check: str, tmp_pa
     at = opened(
         check, source="pretrained", model=str(save("distilbert", tmp_path)), text="the cat sat", q="1", other="dog"
     )
-    assert messages(at) == NOT_KNOWN
+    assert messages(at) == NO_AFTER
     assert not figures(at)
 
 
@@ -347,7 +348,7 @@ def saved_bloom(folder: Path) -> str:
 
 def test_the_lens_of_a_model_whose_parts_between_are_not_known_says_so(tmp_path: Path) -> None:
     at = opened("lens", source="pretrained", model=saved_bloom(tmp_path), text="the cat")
-    assert messages(at) == NOT_KNOWN
+    assert messages(at) == NO_AFTER
 
 
 @pytest.mark.parametrize("architecture", ["encoder", "decoder"])

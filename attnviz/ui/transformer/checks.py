@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from attnviz.trace.trace import Trace
 
 _STACK = "check_stack"
-NOT_KNOWN = "What follows attention is not known of this model."
 NO_LENS = "The norm after this model's last block is not a LayerNorm, so its lens is not known here."
 NO_HEAD = "This model has no language head that is known here: it gives numbers for each token, and names none."
 LENS_ROWS = 48
@@ -91,7 +90,7 @@ def show_token(here: ShownPart) -> None:
     token = choose_token(tokens)
     stream = residual_stream(blocks, here.model.description.numbers[here.place.stack])
     if stream is None:
-        st.info(NOT_KNOWN)
+        st.info(plain(here.model.description.why_not_after))
         return
     colours, labels = palette(), numbered(tokens.labels)
     norms, start = stream.norms[:, token], stream.similarity_to_start()[:, token]
@@ -118,25 +117,28 @@ def show_token(here: ShownPart) -> None:
 
 
 def show_norm(here: ShownPart) -> None:
-    """Show the norm after the first attention (post-norm) or before the feed-forward (pre-norm) of the first block."""
+    """Show the norm after the first attention (post-norm) or before the feed-forward (pre-norm) of the first block that is known."""
     from torch.nn.functional import layer_norm
 
     from attnviz.figures.plots import lines
     from attnviz.measures.changes import CHANGE, change_row, moments, norm_over_all, row_differences
 
     blocks, tokens = choose_stack(here)
-    steps = blocks[0].steps()
-    if steps is None:
-        st.info(NOT_KNOWN)
+    numbers, all_steps = here.model.description.numbers[here.place.stack], (block.steps() for block in blocks)
+    pairs = zip(numbers, all_steps, strict=True)
+    known = next(((block, steps) for block, steps in pairs if steps is not None), None)
+    if known is None:
+        st.info(plain(here.model.description.why_not_after))
         return
+    first, steps = known
     colours, labels, x = palette(), numbered(tokens.labels), steps.attention_residual
     over_all = state.bound("over_all", st.toggle, "The mistake: one mean and one variance of all tokens together")
     with_norm = norm_over_all if over_all else lambda rows: layer_norm(rows, rows.shape[-1:])
     before, after = moments(x), moments(with_norm(x))
     st.markdown(
         "LayerNorm moves and rescales the row of each token by itself: mean 0, variance 1. Then each dimension is "
-        "multiplied by γ, and β is added. A model learns both; they are left out here. The rows are those of block 0, "
-        "after attention was added."
+        "multiplied by γ, and β is added. A model learns both; they are left out here. The rows are those of block "
+        f"{first}, after attention was added."
     )
     left, right = st.columns(2)
     for place, what in ((left, "mean"), (right, "variance")):
@@ -182,7 +184,7 @@ def show_lens(here: ShownPart) -> None:
     row = choose_token(tokens)
     lens = caches.lens(trace, row)
     if lens is None:
-        st.info(NOT_KNOWN if states(blocks) is None else NO_LENS)
+        st.info(NO_LENS if states(blocks) is not None else plain(here.model.description.why_not_after))
         return
     label = trace.vocabulary.label
     likeliest = label(int(lens.tokens[-1, 0]))
@@ -277,7 +279,7 @@ def show_change(here: ShownPart) -> None:
         return
     before, after = states(blocks), states(changed.blocks[kind])
     if before is None or after is None:
-        st.info(NOT_KNOWN)
+        st.info(plain(here.model.description.why_not_after))
         return
     moved = torch.stack([row_differences(*pair) for pair in zip(before, after, strict=True)])  # (L + 1, T)
     past = moved[1:, :token].max().item() if token else 0.0
