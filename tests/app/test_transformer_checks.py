@@ -379,8 +379,20 @@ def test_what_a_window_changes_is_said(architecture: str) -> None:
 
 def test_in_a_window_of_one_a_change_reaches_no_row_and_no_causal_mask_is_said() -> None:
     shown = said(opened("change", q="3", window="1"))
-    assert "sees itself alone, so the change reaches no other row" in shown
+    assert "no token sees another one of its own text, so the change reaches no other row" in shown
     assert CAUSAL not in shown
+
+
+@pytest.mark.parametrize(("window", "local"), [("512", False), ("9", False), ("7", True)])
+def test_a_window_that_shows_the_whole_text_is_no_reason(window: str, local: bool) -> None:
+    """Of five tokens; a window of nine reaches four keys to both sides."""
+    shown = said(opened("change", q="3", architecture="encoder", window=window, text="the cat saw a dog"))
+    assert ("within its window" in shown, NOT_CAUSAL in shown) == (local, not local)
+
+
+def test_a_single_token_has_no_order() -> None:
+    shown = said(opened("positions", architecture="decoder", text="cat"))
+    assert "A single token has no order." in shown and "The causal mask alone" not in shown
 
 
 def test_no_window_of_one_reaches_the_padding() -> None:

@@ -47,7 +47,7 @@ LOCAL = (
     "A token looks at both sides within its window, and block after block that reaches further: rows before the change "
     "depend on it too."
 )
-ALONE = "In this window each token sees itself alone, so the change reaches no other row."
+ALONE = "In this window no token sees another one of its own text, so the change reaches no other row."
 NO_PADDING = "The check is for the toy and for the built-in model, whose embeddings of padding are known here."
 DROPOUT_STEP = 0.05
 """The step of p in its slider"""
@@ -117,7 +117,7 @@ def show_token(here: ShownPart) -> None:
 
 
 def show_norm(here: ShownPart) -> None:
-    """Show the norm after the first attention (post-norm) or before the feed-forward (pre-norm) of the first block that is known."""
+    """Show the norm after attention (post-norm) or before the feed-forward (pre-norm) of the first known block."""
     from torch.nn.functional import layer_norm
 
     from attnviz.figures.plots import lines
@@ -283,7 +283,7 @@ def show_change(here: ShownPart) -> None:
         return
     moved = torch.stack([row_differences(*pair) for pair in zip(before, after, strict=True)])  # (L + 1, T)
     past = moved[1:, :token].max().item() if token else 0.0
-    reason = reason_for_past(here, trace.layers[kind][0].mask) if token else ""
+    reason = reason_for_past(here, trace.layers[kind][0].mask, len(tokens)) if token else ""
     st.markdown(
         f"**“{plain(tokens.labels[token])}” becomes “{plain(other)}”.** The rows before it move by at most "
         f"**{nonzero(past, 3)}**. {reason}"
@@ -292,14 +292,15 @@ def show_change(here: ShownPart) -> None:
     plot(heatmap(moved, rows, numbered(tokens.labels), palette(), across="token", signed=False), "check_change")
 
 
-def reason_for_past(here: ShownPart, mask: Mask) -> str:
-    """Say why the rows before a changed token move, or don't."""
+def reason_for_past(here: ShownPart, mask: Mask, n: int) -> str:
+    """Say why the rows before a changed token of n move, or don't."""
     windows = here.model.description.windows.get(here.place.stack, ())
     if windows and all(window == 1 for window in windows):
         return ALONE
     if mask.hides_later:
         return CAUSAL
-    return LOCAL if windows and all(windows) else NOT_CAUSAL
+    is_local = bool(windows) and all(window is not None and window < n for window in windows)  # else one shows all
+    return LOCAL if is_local else NOT_CAUSAL
 
 
 def show_padding(here: ShownPart) -> None:

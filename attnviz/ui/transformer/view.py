@@ -54,7 +54,7 @@ PURPOSES = {
     "both": "Both translate: an encoder reads one text, a decoder writes another and looks at the first (the paper).",
 }
 """The purpose of each architecture"""
-IN_WINDOW = " Here a window limits what a token sees of its own text."
+IN_WINDOW = " Here a token sees no further than its window in its own text."
 NORMS_HELP = (
     """*post*: after each sum, as in the paper and BERT. *pre*: before attention and feed-forward, as in GPT-2."""
 )
