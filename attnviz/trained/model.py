@@ -267,7 +267,8 @@ def about(model: TrainedModel) -> str:
         return (
             f"Trained on short {task.name} from a grammar of this project, of {len(model.labels) - 1} different words "
             f"and punctuation marks, and of {task.end} after the last, to predict each next one: "
-            f"{counted(steps, 'step')}. On {task.name} that it was not trained on, its loss is {number(card.loss, 2)} nats a word, and its first guess is right for "
+            f"{counted(steps, 'step')}. On {task.name} that it was not trained on, its loss is "
+            f"{number(card.loss, 2)} nats a word, and its first guess is right for "
             f"{right} %."
         )
     if card.files is not None:
