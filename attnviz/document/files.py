@@ -109,7 +109,7 @@ def _header_of(data: bytes) -> str:
     return text
 
 
-OPTIONAL = ("buckets", "cap", "guesses_at", "guesses_note", "mask_reasons", "shared_by")
+OPTIONAL = ("buckets", "cap", "distances", "guesses_at", "guesses_note", "mask_reasons", "shared_by")
 """Fields of the header that are left out where they have their default: few documents need them"""
 SAID = ("notice", "fact", "advice")
 """The texts of a step that may have marks"""
@@ -201,6 +201,9 @@ def _header(header: dict[str, Any]) -> Header:
     for name in ("guesses_at", "guesses_note"):
         if not isinstance(values.get(name, ""), str):
             raise TypeError(f"{name} is no text")
+    distances = arguments.get("distances", ())
+    if not isinstance(distances, tuple) or not all(isinstance(words, str) for words in distances):
+        raise TypeError("distances are no texts")
     if not _is_count(values.get("shared_by", 1), least=1):
         raise TypeError("shared_by is no number of heads")
     return Header(**arguments)

@@ -181,7 +181,7 @@ def _labels(walk: Walk, name: str, axis: int, array: Array) -> list[str]:
         return [*labels, "all others"][: array.shape[axis]]
     bias = walk.layer.position_bias
     if kind == "distance" and bias is not None and bias.terms is not None:
-        return [bias.terms.words(bias.terms.first + i) for i in range(array.shape[axis])]
+        return bias.terms.labels()
     return [kind] if kind in ("bias", "weight") else [f"{kind} {i}" for i in range(array.shape[axis])]
 
 

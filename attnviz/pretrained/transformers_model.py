@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from attnviz.attention import AttentionSteps, Mask
-from attnviz.formatting import counted
+from attnviz.formatting import counted, joined
 from attnviz.pretrained.attention_interface import (
     OwnAttention,
     attention_inputs,
@@ -58,7 +58,7 @@ from attnviz.pretrained.unfit import (
 )
 from attnviz.tokens import Tokens, from_encoding, label_of, repair
 from attnviz.trace.layer import Norm
-from attnviz.trace.model import Description, Kind, ModelSizes
+from attnviz.trace.model import Description, Kind, ModelSizes, Place, layers_in_words
 from attnviz.trace.recorder import Call, Pass, Recorder, recording, watch_inputs, watch_norm, watch_tables
 from attnviz.trace.vocabulary import Vocabulary
 
@@ -66,7 +66,6 @@ MAX_TOKENS = 1024
 """The maximum length of a text, even if the model takes more: browsers can draw matrices of about a million cells."""
 
 NO_AFTER = "How this family adds, normalises and feeds forward after its attention is not known here."
-NO_AFTER_SOME = "How some layers add, normalise and feed forward after their attention is not known here."
 NO_LANGUAGE_HEAD = "This model has no language head, or one that does more than one known module does."
 NO_OUTPUT = "Where this family keeps W_O is not known, so the output after the heads is not available."
 
@@ -522,6 +521,19 @@ class TransformersModel(PretrainedModel):
                 unknown[block.kind] = (*unknown.get(block.kind, ()), number)
         return unknown
 
+    def _not_known_after(self) -> str:
+        """Say of which layers the computation after attention is unknown, where it is known of others."""
+        stacks: dict[str, set[int]] = {Place(kind, 0).stack: set() for kind in self._names}
+        for kind, numbers in self._attention_alone().items():
+            stacks[Place(kind, 0).stack].update(numbers)
+        layers = {stack: layers_in_words(sorted(numbers)) for stack, numbers in stacks.items() if numbers}
+        which = (
+            joined(f"{stack} {words}" for stack, words in layers.items()) if len(stacks) > 1 else layers.popitem()[1]
+        )
+        if sum(map(len, stacks.values())) == 1:
+            return f"How {which} adds, normalises and feeds forward after its attention is not known here."
+        return f"How {which} add, normalise and feed forward after their attention is not known here."
+
     def _feed_forward_width(self, calls: Sequence[Call], sizes: ModelSizes | None, width: int) -> int | None:
         """Return F as the first block computes it, or else as `feed_forward_width` finds it."""
         steps = self._blocks_of(calls)[self.blocks[0].kind][0].steps()
@@ -537,7 +549,7 @@ class TransformersModel(PretrainedModel):
             if block.after_attention is None:
                 reasons["attention_residual"] = block.after_unavailable_reason
         if "attention_residual" in reasons and any(block.after_attention for block in self.blocks):
-            reasons["attention_residual"] = NO_AFTER_SOME
+            reasons["attention_residual"] = self._not_known_after()
         return reasons
 
 

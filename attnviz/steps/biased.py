@@ -69,10 +69,10 @@ def _none_outside(bias: PositionBias) -> str:
 
 
 _TERMS: dict[TermName, tuple[str, str]] = {
-    "content_to_position": ("content → position", "each query times a key that stands for their distance"),
-    "position_to_content": ("position → content", "each key times a query that stands for their distance"),
+    "content_to_position": ("content → position", "the query of a cell times [the key of δ](matrix={})"),
+    "position_to_content": ("position → content", "the key of a cell times [the query of δ](matrix={})"),
 }
-"""The title of each term, and what it is"""
+"""The title of each term, and what it is, with the name of its matrix to be filled in"""
 
 
 _OPERANDS: dict[TermName, tuple[str, str]] = {
@@ -82,11 +82,11 @@ _OPERANDS: dict[TermName, tuple[str, str]] = {
 
 
 def _terms_notice(terms: PositionTerms) -> str:
-    products = ", and ".join(f"[{what}](matrix={name})" for name in terms.names for what in _TERMS[name][1:])
+    products = ", and ".join(_TERMS[name][1].format(name) for name in terms.names)
     many = "Two more products are added" if len(terms.names) > 1 else "Another product is added"
-    end = "Their distance is query minus key. What it adds depends on the text, and is learned (DeBERTa)."
     start = f"{many} to the [scaled scores](matrix=scaled), with the same scale"
-    return annotated(f"{start}: {products}. {end}")
+    delta = "δ is the position of the cell’s query minus that of its key; far distances may share one number."
+    return annotated(f"{start}: {products}. {delta} Keys and queries of δ are learned (DeBERTa).")
 
 
 def _terms_fact(walk: Walk, terms: PositionTerms) -> str:
@@ -104,7 +104,7 @@ def _terms_fact(walk: Walk, terms: PositionTerms) -> str:
         "Here they add most to ",
         named(f"row {q}, column {k}", row=q, column=k, matrix="biased"),
         *summands,
-        f", for {terms.words(int(terms.relative_positions[q, k]))}.".replace("-", "−"),
+        f", for {terms.labels()[int(terms.relative_positions[q, k]) - terms.first]}.".replace("-", "−"),
     )
 
 

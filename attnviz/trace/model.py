@@ -87,8 +87,15 @@ def no_layer(layer: int, numbers: Sequence[int]) -> str:
 
 
 def layers_in_words(numbers: Sequence[int]) -> str:
-    """Write the numbers of layers: "layer 3", "layers 1 and 3", "layers 3, 7 and 11"."""
-    return f"{'layer' if len(numbers) == 1 else 'layers'} {joined(map(str, numbers))}"
+    """Write the ascending numbers of layers: "layer 3", "layers 1 and 3", "layers 0, 3 to 7 and 11"."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    words = [word for run in runs for word in ([f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run))]
+    return f"{'layer' if len(numbers) == 1 else 'layers'} {joined(words)}"
 
 
 def window_marks(windows: Sequence[int | None], kind: Kind) -> list[str]:
@@ -180,6 +187,11 @@ class Description(ShortRepr):
         """
         marks = window_marks(self.windows.get(kind, ()), kind)
         return dict(zip(self.numbers[kind], marks, strict=True)) if marks else {}
+
+    @property
+    def why_not_after(self) -> str:
+        """Why what follows attention can't be shown through all layers, as a sentence."""
+        return self.unavailable.get("attention_residual", "What follows attention is not known of this model.")
 
     @property
     def guesses_hidden_words(self) -> bool:

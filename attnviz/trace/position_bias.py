@@ -46,6 +46,9 @@ class PositionTerms(ShortRepr):
     """(Tq, Tk), int64: query minus key as the model counts it, which far away may be the number of a bucket"""
     first: int
     """The relative position of the first row of the tables. Cells beyond the tables have their first or last row"""
+    ends: tuple[int, int]
+    """The relative positions of the first and the last row of the model's own tables, of which these may be a part: all
+    that is farther has these rows"""
     position_key: Tensor | None = None
     """(H, R, D): the key of each relative position; None if no query is multiplied by them"""
     position_query: Tensor | None = None
@@ -62,18 +65,29 @@ class PositionTerms(ShortRepr):
     @property
     def relative_positions(self) -> Tensor:
         """The relative position of each cell, of those in the tables, (Tq, Tk) int64."""
-        table = self.position_key if self.position_query is None else self.position_query
-        return self.relative if table is None else self.relative.clamp(self.first, self.first + table.shape[1] - 1)
+        return self.relative.clamp(self.first, self._last)
 
-    def words(self, relative: int) -> str:
-        """Return what a row of the tables stands for in this text: a distance, query minus key, or several."""
-        queries, keys = self.relative.shape
-        distances = torch.arange(queries)[:, None] - torch.arange(keys)
-        found = distances[self.relative_positions == relative].tolist()
-        if not found:
+    @property
+    def _last(self) -> int:
+        """The relative position of the last row of the tables."""
+        table = self.position_key if self.position_query is None else self.position_query
+        return self.first + (0 if table is None else table.shape[1] - 1)
+
+    def labels(self) -> list[str]:
+        """Return what each row of the tables stands for in this text, R: a distance, query minus key, or several."""
+        keys = self.relative.shape[1]
+        at = self.relative_positions
+        by_distance = torch.cat((at[0].flip(0), at[1:, 0])).tolist()  # of −(Tk − 1) to Tq − 1
+        distances: dict[int, list[int]] = {}
+        for distance, row in enumerate(by_distance, 1 - keys):
+            distances.setdefault(row, []).append(distance)
+        return [self._label(row, distances.get(row, ())) for row in range(self.first, self._last + 1)]
+
+    def _label(self, relative: int, distances: Sequence[int]) -> str:
+        if not distances:
             return f"bucket {relative}"
-        near, *_, far = sorted([found[0], *found], key=abs)
-        if near == relative and far in (near, queries - 1, 1 - keys):
+        near, far = min(distances, key=abs), max(distances, key=abs)
+        if near == relative and (near == far or relative in self.ends):
             return f"distance {near}" + ("" if near == far else " or farther")
         return f"bucket {relative} (distance{'' if near == far else f's {near} to'} {far})"
 

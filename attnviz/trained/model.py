@@ -266,8 +266,9 @@ def about(model: TrainedModel) -> str:
     if task.end:
         return (
             f"Trained on short {task.name} from a grammar of this project, of {len(model.labels) - 1} different words "
-            f"and punctuation marks, to predict each next one: {counted(steps, 'step')}. On {task.name} that it was "
-            f"not trained on, its loss is {number(card.loss, 2)} nats a word, and its first guess is right for "
+            f"and punctuation marks, and of {task.end} after the last, to predict each next one: "
+            f"{counted(steps, 'step')}. On {task.name} that it was not trained on, its loss is "
+            f"{number(card.loss, 2)} nats a word, and its first guess is right for "
             f"{right} %."
         )
     if card.files is not None:

@@ -64,7 +64,7 @@ def show_walk(here: ShownHead) -> None:
     _choose_last(queries)
     state.keep_pin(queries.labels, keys.labels)
     view = SavedView(view_of(here), char_vocab(here.text))
-    first, answer = _first_views(), _way_to_answer(here)
+    first = _first_views()
     mount_walk(
         PAGES["step_by_step"],
         offer_documents(here, view, (queries, keys), SHIPPED),
@@ -78,8 +78,7 @@ def show_walk(here: ShownHead) -> None:
         opening=any(model["shown"] for model in first),
         first=first,
         writes=_writing(here),
-        answer=answer,
-        follows=_following(here) if answer else None,
+        follows=_following(here),
         hides=here.model.description.guesses_well,
         hidden=None if here.hidden is None else asdict(here.hidden),
     )
@@ -187,31 +186,17 @@ def _written(find: Callable[[], Model], tokens: Tokens) -> bytes:
     return json.dumps([asdict(token) for token in write_on(find(), tokens)]).encode()
 
 
-def _way_to_answer(here: ShownHead) -> str:
-    """Return the address of the last step of the whole model, which shows its answer.
+def _following(here: ShownHead) -> dict[str, Any] | None:
+    """Return the way through the whole model after an attention's output: `Following` in frontend/types/walk.d.ts.
 
-    Empty if it names no tokens, or names them after other rows than those that are shown.
-
-    Relative to the app's root.
+    None if the model has no answer to lead to, names no tokens, or names them after other rows than those shown.
     """
     description, page = here.model.description, PAGES["transformer"]
-    last = places(description.numbers)[-1]
-    if not (here.source.has_names and description.shows_logits and here.place.stack == last.stack):
-        return ""
-    shown = {**here.choices, "text": here.text, "pair": here.pair or "", "q": None, "k": None}
-    step = {"block": len(places(description.numbers)) - 1, "part": "probabilities"}
-    query = page.write({**state.every(), **shown, **step}, page.link_keys(here.source.key))
-    return f"{page.path.lstrip('/')}?{urlencode(query)}"
-
-
-def _following(here: ShownHead) -> dict[str, Any] | None:
-    """Return the steps of the whole model after the output of an attention: `Following` in frontend/types/walk.d.ts.
-
-    None if they are not known.
-    """
-    description = here.model.description
     numbers, all_places = description.numbers[here.kind], places(description.numbers)
-    stack = [place for place in all_places if (place.kind == "encoder") == (here.kind == "encoder")]
+    last = all_places[-1]
+    if not (here.source.has_names and description.shows_logits and here.place.stack == last.stack):
+        return None
+    stack = [place for place in all_places if place.stack == last.stack]
 
     def after(layer: int) -> list[list[str]]:
         names = names_at(description, Place(here.kind, layer))
@@ -224,15 +209,16 @@ def _following(here: ShownHead) -> dict[str, Any] | None:
         title = f"layer {stack[at].layer}" if stack[at].layer != layer else "cross-attention"
         return title, all_places.index(stack[at])
 
-    steps = after(numbers[0])
-    if not steps:
-        return None
+    shown = {**here.choices, "text": here.text, "pair": here.pair or "", "q": None, "k": None}
+    keys = [key for key in page.link_keys(here.source.key) if key not in ("block", "part")]
+    query = page.write({**state.every(), **shown}, keys)
     return {
+        "page": f"{page.path.lstrip('/')}?{urlencode(query)}",
+        "answer": len(all_places) - 1 if "probabilities" in names_at(description, last) else None,
         "layers": numbers,
         "blocks": [all_places.index(Place(here.kind, number)) for number in numbers],
+        "steps": [after(number) for number in numbers],
         "next": [next_place(number) for number in numbers],
-        "steps": steps,
-        "last": after(numbers[-1]),
     }
 
 

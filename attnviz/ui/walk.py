@@ -79,7 +79,6 @@ def mount_walk(
         "hidden": None,
         "first": (),
         "writes": None,
-        "answer": "",
         "follows": None,
         **header,
         "documents": documents,
@@ -219,7 +218,8 @@ class _Layers:
             trace = here.trace(RESOURCES)
             states = RowStates.of(trace, row)
             if states is None:
-                return {"layers": [], "norms": [], "labels": [], "shares": [], "note": NO_STATES}
+                note = here.model.description.why_not_after
+                return {"layers": [], "norms": [], "labels": [], "shares": [], "note": note}
             lens = caches.lens(trace, row)
             # Where guesses are listed, whose head makes them is said there.
             is_listed = row in trace.guessed_rows(here.kind)
@@ -321,7 +321,6 @@ def address_of(name: str, digest: str) -> str:
 
 _SCORE = re.compile(r"score-(\d{1,4})-(\d{1,6})-(\d{1,6})", re.ASCII)
 _STATES = re.compile(r"states-(\d{1,6})", re.ASCII)
-NO_STATES = "What follows attention is not known of this model."
 NO_LENS = (
     "The norm after the last layer is not a LayerNorm, so what the model would guess in between is not known here."
 )

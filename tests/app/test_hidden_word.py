@@ -43,11 +43,11 @@ def test_the_attention_is_that_of_the_masked_text_and_the_guesses_are_transforme
 
 
 def test_the_way_to_the_answer_is_the_last_step_of_the_whole_model(folder: str) -> None:
-    address = walk(opened(folder, blank_at=str(SAT), layer="1", head="2"))[0]["answer"]
-    path, _, query = address.partition("?")
+    follows = walk(opened(folder, blank_at=str(SAT), layer="1", head="2"))[0]["follows"]
+    path, _, query = follows["page"].partition("?")
     link = dict(parse_qsl(query))
-    assert (path, link["text"], link["part"]) == ("transformer", TEXT.replace("sat", "[MASK]"), "probabilities")
-    at = open_page("transformer", **link, q=str(SAT))
+    assert (path, link["text"]) == ("transformer", TEXT.replace("sat", "[MASK]"))
+    at = open_page("transformer", **link, block=str(follows["answer"]), part="probabilities", q=str(SAT))
     assert not messages(at)
     chosen = values(at)
     assert (chosen["step"], chosen["layer"], chosen["q"]) == ("probabilities", 1, SAT)

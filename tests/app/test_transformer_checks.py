@@ -22,12 +22,13 @@ from attnviz.links.link import DEFAULT_TEXT
 from attnviz.measures import residual_stream
 from attnviz.measures.mistakes import TEXTS
 from attnviz.measures.mistakes.computed import Case, find
+from attnviz.pretrained.transformers_model import NO_AFTER
 from attnviz.tokens import NO_ID, WordTokenizer
 from attnviz.toy.config import EXAMPLE_TARGET, TransformerConfig
 from attnviz.toy.transformer import Transformer, draw_stack, trace_transformer
 from attnviz.trace.layer import Norm
 from attnviz.trace.vocabulary import Vocabulary
-from attnviz.ui.transformer.checks import CAUSAL, NOT_CAUSAL, NOT_KNOWN
+from attnviz.ui.transformer.checks import CAUSAL, NOT_CAUSAL
 from tests.app.pages import captions, figures, html, messages, open_page, payloads
 from tests.unit.families import save
 from tests.unit.pretrained import architectures
@@ -126,7 +127,7 @@ def test_a_check_says_if_a_models_parts_between_are_not_known(check: str, tmp_pa
     at = opened(
         check, source="pretrained", model=str(save("distilbert", tmp_path)), text="the cat sat", q="1", other="dog"
     )
-    assert messages(at) == NOT_KNOWN
+    assert messages(at) == NO_AFTER
     assert not figures(at)
 
 
@@ -361,7 +362,7 @@ def saved_bloom(folder: Path) -> str:
 
 def test_the_lens_of_a_model_whose_parts_between_are_not_known_says_so(tmp_path: Path) -> None:
     at = opened("lens", source="pretrained", model=saved_bloom(tmp_path), text="the cat")
-    assert messages(at) == NOT_KNOWN
+    assert messages(at) == NO_AFTER
 
 
 @pytest.mark.parametrize("architecture", ["encoder", "decoder"])
@@ -392,8 +393,20 @@ def test_what_a_window_changes_is_said(architecture: str) -> None:
 
 def test_in_a_window_of_one_a_change_reaches_no_row_and_no_causal_mask_is_said() -> None:
     shown = said(opened("change", q="3", window="1"))
-    assert "sees itself alone, so the change reaches no other row" in shown
+    assert "no token sees another one of its own text, so the change reaches no other row" in shown
     assert CAUSAL not in shown
+
+
+@pytest.mark.parametrize(("window", "local"), [("512", False), ("9", False), ("7", True)])
+def test_a_window_that_shows_the_whole_text_is_no_reason(window: str, local: bool) -> None:
+    """Of five tokens; a window of nine reaches four keys to both sides."""
+    shown = said(opened("change", q="3", architecture="encoder", window=window, text="the cat saw a dog"))
+    assert ("within its window" in shown, NOT_CAUSAL in shown) == (local, not local)
+
+
+def test_a_single_token_has_no_order() -> None:
+    shown = said(opened("positions", architecture="decoder", text="cat"))
+    assert "A single token has no order." in shown and "The causal mask alone" not in shown
 
 
 def test_no_window_of_one_reaches_the_padding() -> None:

@@ -284,7 +284,15 @@ def documents() -> dict[str, Document]:
     }
 
 
-USUAL = {"cap": None, "buckets": None, "mask_reasons": None, "shared_by": 1, "guesses_at": "", "guesses_note": ""}
+USUAL = {
+    "cap": None,
+    "buckets": None,
+    "distances": [],
+    "mask_reasons": None,
+    "shared_by": 1,
+    "guesses_at": "",
+    "guesses_note": "",
+}
 """What is left out of a file"""
 
 

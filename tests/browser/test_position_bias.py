@@ -15,7 +15,7 @@ from attnviz.steps import WALK
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.buckets import Buckets
 from attnviz.trace.matrices import find_matrix
-from attnviz.trace.position_bias import PositionBias, PositionTerms
+from attnviz.trace.position_bias import PositionBias
 from attnviz.trace.walk import Walk
 from tests.browser.apps.operands import MAX_DISTANCE, Operands, oracle
 from tests.browser.apps.walk_page import See
@@ -201,17 +201,6 @@ def test_of_a_pin_both_terms_and_its_distance_are_said(see: See) -> None:
     expect(fact).to_contain_text(
         f", 7 positions before it, gets {first} + {second}, for distance 3 or farther: its score is then {biased}."
     )
-
-
-@pytest.mark.parametrize("relative", [[-4, -4, -3, -2, -1, 0, 1, 2, 3, 4, 4], [-3, -3, -3, -2, -1, 0, 1, 2, 3, 3, 3]])
-def test_what_a_vector_stands_for_is_said_as_python_says_it(run: Run, relative: list[int]) -> None:
-    at = torch.arange(6)
-    cells = torch.tensor(relative)[at[:, None] - at + 5]
-    table = torch.zeros(1, 2 * max(relative) + 1, 2)
-    terms = PositionTerms(torch.zeros(1, 6, 2), torch.zeros(1, 6, 2), 1.0, cells, min(relative), table)
-    body = "return given.flatMap((row, q) => row.map((_, k) => m.distanceOf(given.flat(), 6, { q, k })));"
-    theirs = run("core/buckets.ts", body, cells.tolist())
-    assert theirs == [terms.words(number).replace("-", "−") for number in cells.flatten().tolist()]
 
 
 def test_without_one_no_step_is_added(see: See) -> None:

@@ -121,6 +121,27 @@ def test_where_a_step_says_nothing_of_a_row_its_own_sentence_stays(run: Run) -> 
     assert encoder[0][0] == "Here, at row 0, “the”, the most likely token is “yes”, with 25 %."
 
 
+def test_a_hidden_key_is_never_the_one_that_gets_most(run: Run) -> None:
+    """As ALiBi gives the largest number to the last key, which a causal mask hides from all rows but the last."""
+    arrays = """
+      all.position_bias = [[0, 0.5, 1], [0, 0.5, 1], [0, 0.5, 1]];
+      all.biased = [[1, 2.5, 4], [5, 6.5, 8], [7, 8.5, 9]];
+      all.masked = [[1, NaN, NaN], [5, 6.5, NaN], [NaN, NaN, NaN]];
+      all.weights = [[1, NaN, NaN], [0.2, 0.8, NaN], [NaN, NaN, NaN]];
+      picture.panels = ["scaled", "position_bias", "biased"].map((name) => ({ name }));
+      return given.pins"""
+    pins = [["biased", 0, None], ["biased", 1, None], ["biased", 1, 2], ["biased", 2, None], ["weights", None, 2]]
+    found = run("walk/pinned_fact.ts", FACT.replace("return given.pins", arrays), {"pins": pins, "header": {}})
+    assert [text for text, _ in found] == [
+        "In row 0, “the”, column 0, “a”, itself, gets most, 0.00: its score is then 1.00.",
+        "In row 1, “cat”, column 1, “b”, itself, gets most, 0.50: its score is then 6.50.",
+        "In row 1, “cat”, column 2, “c”, 1 position after it, gets 1.00: its score is then 8.00, and the "
+        "mask hides it.",
+        "In row 2, “sat”, every key is hidden.",
+        "Here column 2, “c”, is hidden from every row.",
+    ]
+
+
 DOCUMENT = """
   const axis = (...labels) => ({ labels, ids: labels.map((_, n) => n), unknown: [], places: [], segments: [],
     covers: [] });
@@ -939,6 +960,8 @@ GUESSES = """
     return [...room.querySelectorAll(".guesses")].map((line) =>
       line.children.length ? [...line.children].map((part) => part.textContent) : line.textContent);
   };
+"""
+AXIS = """
   const axis = (labels) =>
     ({ labels, covers: labels, places: labels.map(String), segments: labels.map(() => 0), text: labels.join("") });
 """
@@ -958,7 +981,7 @@ def test_the_guesses_are_listed_with_their_shares_and_the_true_token_is_marked(r
       return [lines(one, 0, hidden), lines(masked, 3), lines(masked, 0, hidden), lines(next, 0), lines(next, 1),
         lines({ ...one, guesses: [] }, 0), lines(late, 1), lines(late, 2)];
     """
-    one, second, both, next_, last, none, early, exact = run("walk/guesses.ts", GUESSES + body)
+    one, second, both, next_, last, none, early, exact = run("walk/guesses.ts", GUESSES + AXIS + body)
     assert one == [["The model’s guesses for [MASK]:", "took 41 %", "rode 12 % ✓", "Rode 1 %"]]
     assert second == [["The model’s guesses for [MASK] (position 3):", "bus 40 %", "rode 30 %"]]
     assert [any("✓" in part for part in line) for line in both] == [True, False]
@@ -1179,3 +1202,25 @@ def test_a_caption_says_what_a_mask_does_and_how_many_rows_are_averaged(run: Run
         "“d” sees no token at all, so it has no attention to give.",
         "All 12 heads side by side: head 2 fills columns 16 to 23 of “d”’s row.",
     ]
+
+
+def test_after_the_last_step_come_the_steps_of_its_own_layer_and_the_answer_where_they_are_known(run: Run) -> None:
+    body = """
+      const follows = { page: "/transformer?text=a&model=b", answer: given.answer, layers: [0, 2], blocks: [0, 1],
+        steps: [[["attention_residual", "Add"], ["block_output", "Norm"]], []], next: [["layer 2", 1], null] };
+      const shown = (layer, home) => {
+        const end = new m.End(document.createElement("div"), home, async () => ({}));
+        end.show({ attention: "decoder", guesses: [], query: axis(["x", "y"]), layer }, 1, true);
+        const links = [...end.root.querySelectorAll("a")];
+        return [end.root.querySelector("nav")?.textContent ?? null, links.map((a) => a.getAttribute("href"))];
+      };
+      return [shown(0, { follows }), shown(2, { follows }), shown(0, { follows: null })];
+    """
+    base = "/transformer?text=a&model=b&q=1&part="
+    for answer in (None, 1):
+        first, unknown, none = run("walk/end.ts", AXIS + body, {"answer": answer})
+        way = [] if answer is None else [f"{base}probabilities&block=1"]
+        parts = ("attention_residual&block=0", "block_output&block=0", "embeddings&block=1")
+        assert first == ["Then: Add → Norm → layer 2", [base + part for part in parts] + way]
+        assert unknown == [None, way]
+        assert none == [None, []]

@@ -57,6 +57,27 @@ HYBRIDS = {
 }  # fmt: skip
 """Models of which only some layers have attention"""
 
+EXPERTS = {
+    **BERT, "num_hidden_layers": 3, "num_key_value_heads": 2, "head_dim": 8, "num_experts": 4, "num_experts_per_tok": 2,
+    "moe_intermediate_size": 16,
+}  # fmt: skip
+PARTLY_KNOWN: dict[str, tuple[Callable[[], Any], tuple[int, ...]]] = {
+    "experts after": (lambda: tf.Qwen3MoeForCausalLM(tf.Qwen3MoeConfig(**EXPERTS, mlp_only_layers=[0])), (1, 2)),
+    "experts before": (lambda: tf.Qwen3MoeForCausalLM(tf.Qwen3MoeConfig(**EXPERTS, mlp_only_layers=[2])), (0, 1)),
+    "experts between": (lambda: tf.Qwen3MoeForCausalLM(tf.Qwen3MoeConfig(**EXPERTS, mlp_only_layers=[0, 2])), (1,)),
+    "convolution": (
+        lambda: tf.DebertaV2ForMaskedLM(
+            tf.DebertaV2Config(
+                **BERT, relative_attention=True, position_biased_input=False, pos_att_type=["c2p", "p2c"],
+                share_att_key=True, conv_kernel_size=3, legacy=False,
+            )
+        ),
+        (0,),
+    ),
+}  # fmt: skip
+"""Models of which some layers mix experts, or add a convolution, and these layers: what follows attention is not known
+of them, and known of the others"""
+
 FAMILIES = {
     "bert": Family(lambda: tf.BertModel(tf.BertConfig(**BERT)), "attention.output.dense"),
     "roberta": Family(

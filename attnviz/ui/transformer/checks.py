@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from attnviz.trace.trace import Trace
 
 _STACK = "check_stack"
-NOT_KNOWN = "What follows attention is not known of this model."
 NO_LENS = "The norm after this model's last block is not a LayerNorm, so its lens is not known here."
 NO_HEAD = "This model has no language head that is known here: it gives numbers for each token, and names none."
 LENS_ROWS = 48
@@ -48,7 +47,7 @@ LOCAL = (
     "A token looks at both sides within its window, and block after block that reaches further: rows before the change "
     "depend on it too."
 )
-ALONE = "In this window each token sees itself alone, so the change reaches no other row."
+ALONE = "In this window no token sees another one of its own text, so the change reaches no other row."
 NO_PADDING = "The check is for the toy and for the built-in model, whose embeddings of padding are known here."
 DROPOUT_STEP = 0.05
 """The step of p in its slider"""
@@ -91,7 +90,7 @@ def show_token(here: ShownPart) -> None:
     token = choose_token(tokens)
     stream = residual_stream(blocks, here.model.description.numbers[here.place.stack])
     if stream is None:
-        st.info(NOT_KNOWN)
+        st.info(plain(here.model.description.why_not_after))
         return
     colours, labels = palette(), numbered(tokens.labels)
     norms, start = stream.norms[:, token], stream.similarity_to_start()[:, token]
@@ -118,25 +117,28 @@ def show_token(here: ShownPart) -> None:
 
 
 def show_norm(here: ShownPart) -> None:
-    """Show the norm after the first attention (post-norm) or before the feed-forward (pre-norm) of the first block."""
+    """Show the norm after attention (post-norm) or before the feed-forward (pre-norm) of the first known block."""
     from torch.nn.functional import layer_norm
 
     from attnviz.figures.plots import lines
     from attnviz.measures.changes import CHANGE, change_row, moments, norm_over_all, row_differences
 
     blocks, tokens = choose_stack(here)
-    steps = blocks[0].steps()
-    if steps is None:
-        st.info(NOT_KNOWN)
+    numbers, all_steps = here.model.description.numbers[here.place.stack], (block.steps() for block in blocks)
+    pairs = zip(numbers, all_steps, strict=True)
+    known = next(((block, steps) for block, steps in pairs if steps is not None), None)
+    if known is None:
+        st.info(plain(here.model.description.why_not_after))
         return
+    first, steps = known
     colours, labels, x = palette(), numbered(tokens.labels), steps.attention_residual
     over_all = state.bound("over_all", st.toggle, "The mistake: one mean and one variance of all tokens together")
     with_norm = norm_over_all if over_all else lambda rows: layer_norm(rows, rows.shape[-1:])
     before, after = moments(x), moments(with_norm(x))
     st.markdown(
         "LayerNorm moves and rescales the row of each token by itself: mean 0, variance 1. Then each dimension is "
-        "multiplied by γ, and β is added. A model learns both; they are left out here. The rows are those of block 0, "
-        "after attention was added."
+        "multiplied by γ, and β is added. A model learns both; they are left out here. The rows are those of block "
+        f"{first}, after attention was added."
     )
     left, right = st.columns(2)
     for place, what in ((left, "mean"), (right, "variance")):
@@ -182,7 +184,7 @@ def show_lens(here: ShownPart) -> None:
     row = choose_token(tokens)
     lens = caches.lens(trace, row)
     if lens is None:
-        st.info(NOT_KNOWN if states(blocks) is None else NO_LENS)
+        st.info(NO_LENS if states(blocks) is not None else plain(here.model.description.why_not_after))
         return
     label = trace.vocabulary.label
     likeliest = label(int(lens.tokens[-1, 0]))
@@ -277,11 +279,11 @@ def show_change(here: ShownPart) -> None:
         return
     before, after = states(blocks), states(changed.blocks[kind])
     if before is None or after is None:
-        st.info(NOT_KNOWN)
+        st.info(plain(here.model.description.why_not_after))
         return
     moved = torch.stack([row_differences(*pair) for pair in zip(before, after, strict=True)])  # (L + 1, T)
     past = moved[1:, :token].max().item() if token else 0.0
-    reason = reason_for_past(here, trace.layers[kind][0].mask) if token else ""
+    reason = reason_for_past(here, trace.layers[kind][0].mask, len(tokens)) if token else ""
     st.markdown(
         f"**“{plain(tokens.labels[token])}” becomes “{plain(other)}”.** The rows before it move by at most "
         f"**{nonzero(past, 3)}**. {reason}"
@@ -290,14 +292,15 @@ def show_change(here: ShownPart) -> None:
     plot(heatmap(moved, rows, numbered(tokens.labels), palette(), across="token", signed=False), "check_change")
 
 
-def reason_for_past(here: ShownPart, mask: Mask) -> str:
-    """Say why the rows before a changed token move, or don't."""
+def reason_for_past(here: ShownPart, mask: Mask, n: int) -> str:
+    """Say why the rows before a changed token of n move, or don't."""
     windows = here.model.description.windows.get(here.place.stack, ())
     if windows and all(window == 1 for window in windows):
         return ALONE
     if mask.hides_later:
         return CAUSAL
-    return LOCAL if windows and all(windows) else NOT_CAUSAL
+    is_local = bool(windows) and all(window is not None and window < n for window in windows)  # else one shows all
+    return LOCAL if is_local else NOT_CAUSAL
 
 
 def show_padding(here: ShownPart) -> None:

@@ -96,6 +96,8 @@ def _show_order(here: ShownPart) -> None:
 
 def _why_order_matters(config: TransformerConfig, n: int, *, causal: bool) -> str:
     """Say which settings make the order of n tokens matter without positions, or only distances; "" if none does."""
+    if n < 2:
+        return " A single token has no order."
     reach = config.reach("decoder" if causal else "encoder")
     if reach is not None and not any(reach):
         return " In this window each token sees itself alone, so without positions no order matters."

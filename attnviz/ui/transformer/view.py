@@ -26,7 +26,7 @@ from attnviz.toy.config import (
     default_hidden_width,
     fitting_heads,
 )
-from attnviz.trace.model import Description, ModelSizes, Place
+from attnviz.trace.model import Description, ModelSizes, Place, places
 from attnviz.ui import controls, shell, state
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import DESCRIBED, SavedView, view_of
@@ -54,7 +54,7 @@ PURPOSES = {
     "both": "Both translate: an encoder reads one text, a decoder writes another and looks at the first (the paper).",
 }
 """The purpose of each architecture"""
-IN_WINDOW = " Here a window limits what a token sees of its own text."
+IN_WINDOW = " Here a token sees no further than its window in its own text."
 NORMS_HELP = (
     """*post*: after each sum, as in the paper and BERT. *pre*: before attention and feed-forward, as in GPT-2."""
 )
@@ -124,8 +124,15 @@ def model_controls(source: Source, name: str | None) -> None:
     if described is not None:
         reasons = described.unavailable
         for what in ("attention_residual", "logits"):
-            if what in reasons:
+            if what in reasons and not (what == "attention_residual" and _is_known_here(described)):
                 st.caption(plain(reasons[what]))
+
+
+def _is_known_here(described: Description) -> bool:
+    """Whether what follows attention is known of the shown block, though not of all."""
+    everywhere, number = places(described.numbers), state.get("block")
+    place = everywhere[number if number < len(everywhere) else 0]
+    return described.norm_first is not None and place.layer not in described.attention_alone.get(place.kind, ())
 
 
 def _put_own(name: str, key: str, default: int) -> None:

@@ -199,7 +199,12 @@ def layer_of(given: Operands, heads: int) -> LayerTrace:
     if given.span is not None:
         relative = torch.arange(n)[:, None] - torch.arange(n)
         tables = stacked("position_key"), stacked("position_query")
-        bias = PositionBias(None, terms=PositionTerms(query, key, given.size**-0.5, relative, -given.span, *tables))
+        bias = PositionBias(
+            None,
+            terms=PositionTerms(
+                query, key, given.size**-0.5, relative, -given.span, (-given.span, given.span), *tables
+            ),
+        )
     return LayerTrace(
         query, key, stacked("value"), float(given.size**-0.5),
         given.shown_mask, x, x, projections, cap=given.cap,

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import io
+import os
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -20,6 +23,7 @@ from attnviz.export.code.cells import Cell, cells, literals, notebook, rotated_c
 from attnviz.export.code.pretrained import pretrained_inputs, unknown_of
 from attnviz.export.code.recipes import about_code, walk_cells
 from attnviz.export.code.toy import toy_inputs
+from attnviz.files import FOLDER
 from attnviz.links.link import read_link
 from attnviz.pretrained import load
 from attnviz.sources.models import DirectResources
@@ -190,3 +194,20 @@ def test_values_are_read_back_from_their_literals() -> None:
     assert ast.literal_eval(written) == values
     assert written.isascii() and max(map(len, written.splitlines())) < 120
     assert literals([]) == "[]"
+
+
+def test_an_export_of_code_without_a_position_bias_of_transformers_does_not_load_it(tmp_path: Path) -> None:
+    """It takes seconds to import. ALiBi of the toy is a position bias too, and no module computes it."""
+    links = ("?source=toy&text=a+cat", "?source=toy&text=a+cat&positions=alibi", "?source=pretrained&text=a+cat")
+    exporting = """
+import sys
+from attnviz.cli import main
+
+for number, link in enumerate(sys.argv[1:]):
+    options = ["--quiet", "--link", f"http://x/{link}", "--format", "py", "--out", f"out{number}"]
+    assert not main(["export", *options]), link
+    assert "transformers" not in sys.modules, link
+"""
+    environment = {**os.environ, "PYTHONPATH": str(FOLDER)}  # a process that `run_alone` forks has it already
+    subprocess.run([sys.executable, "-c", exporting, *links], cwd=tmp_path, env=environment, check=True, timeout=240)
+    assert len(list(tmp_path.glob("out*/*.py"))) == len(links)

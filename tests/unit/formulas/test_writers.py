@@ -54,8 +54,20 @@ def with_terms(*tables: str) -> Walk:
     """Return a walk whose position bias has DeBERTa's terms, from these tables."""
     layer, relative = CAUSAL.layer, torch.arange(5)[:, None] - torch.arange(5)
     rows = dict.fromkeys(tables, torch.ones(layer.heads, 9, layer.head_size))
-    terms = PositionTerms(layer.query, layer.key, layer.scale, relative, -4, **rows)
+    terms = PositionTerms(layer.query, layer.key, layer.scale, relative, -4, (-4, 4), **rows)
     return replace(CAUSAL, layer=replace(layer, position_bias=PositionBias(None, terms=terms)))
+
+
+@pytest.mark.parametrize(
+    ("tables", "products"),
+    [
+        (("position_key",), "the query of a cell times the key of δ"),
+        (("position_query",), "the key of a cell times the query of δ"),
+    ],
+)
+def test_the_letter_of_a_distance_in_the_formula_is_explained(tables: tuple[str, ...], products: str) -> None:
+    notice = WALK["biased"].notice(with_terms(*tables))
+    assert f"with the same scale: {products}. δ is the position of the cell’s query minus that of its key;" in notice
 
 
 FORMULAS: dict[str, Expression] = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import time
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from dataclasses import dataclass
@@ -16,6 +17,7 @@ import pytest
 import torch
 import transformers as tf
 from torch import Tensor, nn
+from transformers.models.deberta_v2.modeling_deberta_v2 import build_relative_position
 
 from attnviz.compare.alignment import align
 from attnviz.compare.matrices import compare, what_if
@@ -452,20 +454,44 @@ def test_a_trace_keeps_the_vectors_of_terms_and_no_cells_of_each_head(opened: Op
     assert len(shared) == 1, "layers share the relative positions"
 
 
-def test_what_a_vector_stands_for_is_a_distance_only_where_it_is_of_one() -> None:
-    """Of 10 tokens: numbers up to ±2, and those of 3 to 5 and of 6 to 9 in one each; then 3 for all from 3 on."""
-    at = torch.arange(10)
-    distances = at[:, None] - at
-    far = distances.abs().clamp(max=3) + (distances.abs() > 5)
-    words = {}
-    for last in (4, 3):
-        table = torch.zeros(1, 2 * last + 1, 2)
-        content = torch.zeros(1, 10, 2)
-        terms = PositionTerms(content, content, 1.0, distances.sign() * far, -last, position_key=table)
-        words[last] = [terms.words(number) for number in range(-last, 1)]
-    near = ["distance -2", "distance -1", "distance 0"]
-    assert words[4] == ["bucket -4 (distances -6 to -9)", "bucket -3 (distances -3 to -5)", *near]
-    assert words[3] == ["distance -3 or farther", *near]
+@pytest.mark.parametrize("buckets", [-1, 4])
+def test_what_a_vector_stands_for_follows_from_the_model_and_not_from_the_length_of_the_text(buckets: int) -> None:
+    """All distances of a row, as transformers numbers them, are in its label, and "or farther" where they all would be.
+
+    With 4 buckets and 9 positions, distances −3 to −8 have the row −3, and from 3 on all have the last row, 3.
+    """
+    span, first = (4, -4) if buckets > 0 else (9, -9)
+    for tokens in (6, 8, 10, 12, 24, 60):
+        relative, whole = (
+            build_relative_position(torch.zeros(n, 1), torch.zeros(n, 1), buckets, 9)[0] for n in (tokens, 200)
+        )
+        lowest, highest = max(int(relative.min()), -span), min(int(relative.max()), span - 1)
+        content, table = torch.zeros(1, tokens, 2), torch.zeros(1, highest - lowest + 1, 2)
+        terms = PositionTerms(content, content, 1.0, relative, lowest, (first, span - 1), position_key=table)
+        at = torch.arange(200)
+        distances = at[:, None] - at
+        labels = terms.labels()
+        assert len(labels) == len(table[0])
+        for row, label in enumerate(labels, lowest):
+            ever = set(distances[whole.clamp(-span, span - 1) == row].tolist())
+            here = sorted((d for d in ever if abs(d) < tokens), key=abs)
+            if here == [row]:
+                assert label == f"distance {row}"
+            elif here[0] == row and ever >= {row, 199 if row > 0 else -199}:
+                assert label == f"distance {row} or farther"
+            else:
+                several = f"s {here[0]} to" if len(here) > 1 else ""
+                assert label == f"bucket {row} (distance{several} {here[-1]})"
+
+
+def test_a_long_texts_labels_take_one_pass_over_its_distances() -> None:
+    relative, content = torch.arange(4096)[:, None] - torch.arange(4096), torch.zeros(1, 4096, 2)
+    table = torch.zeros(1, 8191, 2)
+    terms = PositionTerms(content, content, 1.0, relative, -4095, (-5000, 4999), position_key=table)
+    began = time.process_time()
+    labels = terms.labels()
+    assert time.process_time() - began < 2, "a look at all cells for each row would take minutes"
+    assert labels == [f"distance {distance}" for distance in range(-4095, 4096)]
 
 
 def test_tables_of_terms_that_no_picture_shows_are_in_no_link() -> None:

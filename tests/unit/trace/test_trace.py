@@ -263,8 +263,10 @@ def test_places_are_in_the_order_of_computation() -> None:
 def test_a_layer_that_is_not_there_is_named_with_those_that_are() -> None:
     assert no_layer(6, (0, 1, 2)) == "layer 6 does not exist: layers go from 0 to 2"
     assert no_layer(2, (3, 7)) == "layer 2 has no attention: this model has it in layers 3 and 7"
-    words = [layers_in_words(numbers) for numbers in ((3,), (1, 3), (3, 7, 11))]
-    assert words == ["layer 3", "layers 1 and 3", "layers 3, 7 and 11"]
+    words = [layers_in_words(numbers) for numbers in ((3,), (1, 3), (3, 7, 11), range(3, 61), (0, 1, 4, 5, 6, 9))]
+    assert words == [
+        "layer 3", "layers 1 and 3", "layers 3, 7 and 11", "layers 3 to 60", "layers 0, 1, 4 to 6 and 9"
+    ]  # fmt: skip
 
 
 def test_sizes_in_words() -> None:

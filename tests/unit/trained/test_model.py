@@ -230,8 +230,8 @@ def test_what_is_said_of_a_model_of_a_text_and_of_a_task() -> None:
     stories = TASKS["stories"]
     assert said(Plan("stories", stories.model, settings), card) == (
         f"Trained on short stories from a grammar of this project, of {len(stories.labels) - 1} different words and "
-        "punctuation marks, to predict each next one: 2,000 steps. On stories that it was not trained on, its loss is "
-        "1.23 nats a word, and its first guess is right for 98.8 %."
+        "punctuation marks, and of <end> after the last, to predict each next one: 2,000 steps. On stories that it was "
+        "not trained on, its loss is 1.23 nats a word, and its first guess is right for 98.8 %."
     )
     for name in ("induction", "sort"):
         task = TASKS[name]

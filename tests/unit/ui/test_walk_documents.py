@@ -26,6 +26,7 @@ from attnviz.links.link import KEYS, read_link
 from attnviz.links.pages import OPENING
 from attnviz.pretrained import ModelError, load
 from attnviz.pretrained.described import described
+from attnviz.pretrained.transformers_model import NO_AFTER
 from attnviz.runtime.arrays import NotOfferedError, UnmakeableError, array_store
 from attnviz.sources.shown import shown, shown_part
 from attnviz.toy.config import ToyConfig
@@ -33,7 +34,7 @@ from attnviz.trace.model import RowGuesses
 from attnviz.trace.vocabulary import Vocabulary
 from attnviz.ui import caches, step_by_step
 from attnviz.ui.sources import AppResources, SavedView
-from attnviz.ui.walk import NO_LENS, NO_STATES, RAW, offer_documents
+from attnviz.ui.walk import NO_LENS, RAW, offer_documents
 from tests.toy import run_block
 from tests.unit.families import save
 
@@ -159,7 +160,7 @@ def test_of_a_row_only_what_is_known_is_said(folder: str, tmp_path: Path) -> Non
     assert (found["labels"], found["note"]) == ([], NO_LENS) and len(found["norms"]) == len(found["layers"]) + 1
     mpnet = str(save("t5", tmp_path / "t5"))
     digests = offered(source="pretrained", model=mpnet, text="one two", kind="decoder")
-    assert json.loads(request(f"{digests[0]}~states-0"))["note"] in (NO_STATES, NO_LENS)
+    assert json.loads(request(f"{digests[0]}~states-0"))["note"] in (NO_AFTER, NO_LENS)
 
 
 def test_what_a_score_of_transformer_is_made_of_is_that_of_its_attention() -> None:

@@ -1,8 +1,6 @@
 // Ranges of distances that share a number of a position bias, as T5's, in float32 as
 // attnviz/trace/buckets.py computes them. Pure functions, no DOM.
 
-import { number } from "./format.ts";
-
 /** How a layer's distances are in buckets: see the header of a document. */
 export interface Buckets {
   /** on both sides together */
@@ -39,19 +37,14 @@ export function rangeOf(offset: number, buckets: Buckets, longest: number) {
 /**
  * What the vector of a cell stands for in this text: a distance, query minus key, or several.
  *
- * @param relative (Tq, Tk), the number of each cell's vector
+ * @param relative (Tq, Tk), the number of each cell's vector; that of the first query and the last key is the smallest
+ * @param distances what the vectors stand for, in their order; a file made before they were in it has none
  */
-export function distanceOf(relative: ArrayLike<number>, keys: number, { q, k }: { q: number; k: number }) {
-  const own = relative[q * keys + k];
-  let [near, far] = [q - k, q - k];
-  for (let i = 0; i < relative.length; i += 1) {
-    const distance = Math.floor(i / keys) - (i % keys);
-    if (relative[i] !== own) continue;
-    if (Math.abs(distance) < Math.abs(near)) near = distance;
-    if (Math.abs(distance) > Math.abs(far)) far = distance;
-  }
-  const [name, first, last] = [own, near, far].map((x) => number(x, 0));
-  const isToEnd = far === relative.length / keys - 1 || far === 1 - keys;
-  if (near === own && (near === far || isToEnd)) return `distance ${name}${near === far ? "" : " or farther"}`;
-  return `bucket ${name} (distance${near === far ? "" : `s ${first} to`} ${last})`;
+export function distanceOf(
+  relative: ArrayLike<number>,
+  keys: number,
+  { q, k }: { q: number; k: number },
+  distances: string[] = [],
+) {
+  return distances[relative[q * keys + k] - relative[keys - 1]] ?? "their distance";
 }

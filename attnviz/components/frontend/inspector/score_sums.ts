@@ -91,6 +91,7 @@ export class ScoreSums {
     const row = relative - rows[keys - 1]; // the first row of the table is of the first query and the last key
     const [left, right] = [(d: number) => own[at * size + d], (d: number) => weight[row * size + d]];
     const sum = sumOf(Array.from({ length: size }, (_, d) => left(d) * right(d)));
+    const { distances, scale } = matrices.document.header;
     const colours = isQuery ? ["query", "key"] : ["key", "query"];
     const [letter, other] = isQuery ? ["q", "key"] : ["k", "query"];
     const summary = `all ${size} products`;
@@ -98,9 +99,8 @@ export class ScoreSums {
     const names = [
       span(colours[0], `${letter}${subscript(at)}`),
       " · ",
-      span(colours[1], `${other} of ${distanceOf(rows, keys, { q: i, k: j })}`),
+      span(colours[1], `${other} of ${distanceOf(rows, keys, { q: i, k: j }, distances)}`),
     ];
-    const { scale } = matrices.document.header;
     const formula = [
       how(...names, " = ", ...inlineProducts(size, left, right, colours), " = ", number(sum), ` × ${number(scale)} `),
       equals(sum * scale),

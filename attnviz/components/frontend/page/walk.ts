@@ -140,9 +140,9 @@ class WalkComponent {
     this.updates.answer();
     this.updates.flush(); // or this answer's address, which is older, would stay
     this.hiddenAt = values.blank_at;
-    const { hides, hidden, writes, follows } = header;
-    const answer = header.answer && `${this.host.server}/${header.answer}`;
-    Object.assign(this.home, { hides, hidden, writes, answer, follows });
+    const { hides, hidden, writes } = header;
+    const follows = header.follows && { ...header.follows, page: `${this.host.server}/${header.follows.page}` };
+    Object.assign(this.home, { hides, hidden, writes, follows });
     Object.assign(this.home, {
       layers,
       layerMarks,

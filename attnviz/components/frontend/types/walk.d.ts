@@ -119,9 +119,7 @@ interface Home {
   hidden?: HiddenWord | null;
   /** What the model writes after the text; null where it writes none. */
   writes?: WriteOn | null;
-  /** The address of the model's last step, which shows its answer; "" where it has none. */
-  answer?: string;
-  /** The steps of the whole model after the output of an attention; null where it has no answer. */
+  /** The way through the whole model after the output of an attention; null where it has no answer. */
   follows?: Following | null;
   /** Is called with what the model has written, to be added to the text. @param row the last one then */
   written?(text: string, row: number): void;
@@ -137,16 +135,18 @@ interface Home {
 }
 /** What follows the output of an attention in the whole model, as the page of the whole model has it. */
 interface Following {
+  /** The address of that page with this text, without a block and a step. */
+  page: string;
+  /** The number of the attention whose last step shows the model's answer; null if that block is not known. */
+  answer: number | null;
   /** The layers with attention. */
   layers: number[];
   /** The numbers of their attentions in the model. */
   blocks: number[];
   /** By layer, the title and the number of the attention that comes next; null after the last one of a stack. */
   next: ([string, number] | null)[];
-  /** The names and titles of the steps up to the next attention. */
-  steps: [string, string][];
-  /** The same after the last attention. */
-  last: [string, string][];
+  /** By layer, the names and titles of the steps up to the next attention; none where they are not known. */
+  steps: [string, string][][];
 }
 /** attnviz/components/walk.py describes it. */
 interface WalkHeader {
@@ -170,7 +170,6 @@ interface WalkHeader {
   /** The word that is hidden in the documents. */
   hidden: HiddenWord | null;
   writes: WriteOn | null;
-  answer: string;
   follows: Following | null;
   /** The views to begin with; none on a page without them. */
   first: FirstView[];

@@ -39,7 +39,7 @@ export class End {
 
   /** @param q the pinned row, or null; what was shown goes if `isLast` is false */
   show(header: Header, q: number | null, isLast: boolean) {
-    const row = isLast && this.home.answer ? rowOf(header, q) : undefined;
+    const row = isLast && this.home.follows ? rowOf(header, q) : undefined;
     this.shown = row === undefined ? null : { header, row };
     this.draw();
   }
@@ -52,32 +52,34 @@ export class End {
       return;
     }
     const { header, row } = shown;
-    const answer = template(
+    const end = template(
       "div",
       { class: "end" },
       guessesOf(header, row, { hidden: home.hidden }),
       this.followingOf(header, row),
       this.statesOf(header, row),
-      template("a", { href: `${home.answer}&q=${row}` }, header.guesses.length ? THERE : FOLLOWS),
+      this.answerOf(header, row),
     );
-    write(this.root, answer);
+    write(this.root, end);
+  }
+
+  /** The way to the last step of the whole model, where its last block is known. */
+  answerOf({ guesses }: Header, row: number) {
+    const { follows } = this.home;
+    if (!follows || follows.answer === null) return null;
+    const href = addressOf(follows, row, "probabilities", follows.answer);
+    return template("a", { href }, guesses.length ? THERE : FOLLOWS);
   }
 
   /** What follows in the block of this layer, each step with its numbers on the page of the whole model. */
   followingOf({ layer }: Header, row: number) {
-    const { answer = "", follows } = this.home;
-    if (!follows) return null;
-    const { layers, blocks, next, steps, last } = follows;
-    const at = layers.indexOf(layer);
-    const link = (title: string, part: string, block: number) => {
-      const [path, query] = answer.split("?");
-      const to = new URLSearchParams([...new URLSearchParams(query), ["q", String(row)]]);
-      to.set("part", part);
-      to.set("block", String(block));
-      return template("a", { href: `${path}?${to}` }, title);
-    };
-    const following = next[at];
-    const links = (following ? steps : last).map(([part, title]) => link(title, part, blocks[at]));
+    const { follows } = this.home;
+    const at = follows ? follows.layers.indexOf(layer) : -1;
+    if (!follows?.steps[at]?.length) return null;
+    const link = (title: string, part: string, block: number) =>
+      template("a", { href: addressOf(follows, row, part, block) }, title);
+    const following = follows.next[at];
+    const links = follows.steps[at].map(([part, title]) => link(title, part, follows.blocks[at]));
     if (following) links.push(link(following[0], "embeddings", following[1]));
     return template(
       "nav",
@@ -117,6 +119,15 @@ export class End {
   destroy() {
     this.files.destroy();
   }
+}
+
+/** The address of a step of the whole model. @param row that is pinned there */
+function addressOf({ page }: Following, row: number, part: string, block: number) {
+  const [path, query] = page.split("?");
+  const to = new URLSearchParams([...new URLSearchParams(query), ["q", String(row)]]);
+  to.set("part", part);
+  to.set("block", String(block));
+  return `${path}?${to}`;
 }
 
 /** The row that is spoken of: the pinned one, else one with guesses, else the last that stands for a word. */

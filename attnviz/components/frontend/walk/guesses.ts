@@ -106,7 +106,7 @@ export function hidingOf(
 }
 
 /** The name among the arrays of a document of the guesses, where they have to be fetched and the step shows them. */
-export function missingGuesses({ guesses_at: at, steps }: Header, step: StepText | null, home: Pick<Home, "answer">) {
-  const isShown = step === steps.at(-1) ? Boolean(home.answer) : step === steps[0] && !step?.picture;
+export function missingGuesses({ guesses_at: at, steps }: Header, step: StepText | null, home: Pick<Home, "follows">) {
+  const isShown = step === steps.at(-1) ? Boolean(home.follows) : step === steps[0] && !step?.picture;
   return at && isShown ? [GUESSES] : [];
 }

@@ -79,7 +79,9 @@ function columnSaid(matrices: HeadMatrices, k: number): Parts {
   const weights = matrices.get("weights");
   if (!weights) return [];
   const { data, shape } = weights;
-  const q = largest(Array.from({ length: shape[0] }, (_, n) => data[n * shape[1] + k]));
+  const ofRows = Array.from({ length: shape[0] }, (_, n) => data[n * shape[1] + k]);
+  if (ofRows.every(Number.isNaN)) return ["Here ", column(matrices, k), ", is hidden from every row."];
+  const q = largest(ofRows);
   const weight = data[q * shape[1] + k] || 0;
   const words = { words: share(weight), row: q, column: k, matrix: "weights" };
   return ["Here ", column(matrices, k), ", gets most from ", row(matrices, q), ": ", words, "."];
@@ -127,7 +129,10 @@ function cappedSaid({ matrices, q, k }: Pinned): Parts {
 function biasedSaid({ matrices, step, q, k }: Pinned): Parts {
   const [biases, biased] = [rowOf(matrices, "position_bias", q), rowOf(matrices, "biased", q)];
   if (!biases || !biased) return [];
-  const at = k ?? largest(biases);
+  const masked = rowOf(matrices, "masked", q);
+  const isHidden = (at: number) => Number.isNaN(masked?.[at]);
+  if (k === null && biases.every((_, at) => isHidden(at))) return ["In ", row(matrices, q), ", every key is hidden."];
+  const at = k ?? largest(biases.map((bias, n) => (isHidden(n) ? NaN : bias)));
   if (Number.isNaN(biases[at])) {
     return ["In ", row(matrices, q), ", ", column(matrices, at), ", outside of the window, gets no bias and no score."];
   }
@@ -140,19 +145,20 @@ function biasedSaid({ matrices, step, q, k }: Pinned): Parts {
   const terms = added.flatMap(({ name }, n) => [n ? " + " : "", written(name, rowOf(matrices, name, q) ?? [])]);
   return [
     ...["In ", row(matrices, q), ", ", column(matrices, at), ...where, " gets ", ...most, ...terms],
-    ...[`${bucketSaid(matrices, q, at)}: its score is then `, written("biased", biased), "."],
+    ...[`${bucketSaid(matrices, q, at)}: its score is then `, written("biased", biased)],
+    isHidden(at) ? ", and the mask hides it." : ".",
   ];
 }
 
 /** The bucket of the distance of a cell, or what its row of a table stands for, where the layer has some. */
 function bucketSaid(matrices: HeadMatrices, q: number, k: number) {
-  const { buckets, key } = matrices.document.header;
+  const { buckets, distances, key } = matrices.document.header;
   const [offset, relative] = [k - q, matrices.get("relative_positions")];
-  if (relative) return `, for ${distanceOf(relative.data, relative.shape[1], { q, k })}`;
+  if (relative) return `, for ${distanceOf(relative.data, relative.shape[1], { q, k }, distances)}`;
   if (!buckets) return "";
   const { first, last } = rangeOf(offset, buckets, key.labels.length - 1);
-  const distances = first === last ? `distance ${first}` : `distances ${first} to ${last}`;
-  return `, of bucket ${bucketOf(offset, buckets)} (${distances})`;
+  const range = first === last ? `distance ${first}` : `distances ${first} to ${last}`;
+  return `, of bucket ${bucketOf(offset, buckets)} (${range})`;
 }
 
 function sumSaid({ matrices, step, q }: Pinned): Parts {
