@@ -1224,3 +1224,74 @@ def test_after_the_last_step_come_the_steps_of_its_own_layer_and_the_answer_wher
         assert first == ["Then: Add → Norm → layer 2", [base + part for part in parts] + way]
         assert unknown == [None, way]
         assert none == [None, []]
+
+
+def test_a_formula_that_is_too_wide_is_made_smaller_in_the_next_frame_whatever_its_height(run: Run) -> None:
+    body = """
+      const { Formula } = m;
+      const formula = new Formula();
+      Object.assign(formula.root.style, { width: "200px", height: "60px", overflow: "hidden", whiteSpace: "nowrap" });
+      document.body.append(formula.root);
+      const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+      const shown = async (width) => {
+        formula.show(`<math><mspace width="${width}"></mspace></math>`);
+        await frame();
+        return formula.root.firstElementChild.style.fontSize;
+      };
+      return [await shown("5em"), await shown("16em"), await shown("90em"), await shown("5em")];
+    """
+    small, wide, widest, small_again = run("walk/text.ts", body)
+    assert small == small_again == ""
+    assert 0.6 < float(wide.removesuffix("em")) < 1.0
+    assert widest == "0.6em"
+
+
+def test_the_chosen_step_stays_in_sight_when_it_changes_and_when_the_row_does(run: Run) -> None:
+    body = (
+        STEPPER
+        + """
+      stepper.section.style.visibility = "visible";
+      const row = stepper.steps.root;
+      Object.assign(row.style, { display: "flex", overflowX: "hidden", width: "250px" });
+      const style = document.body.appendChild(document.createElement("style"));
+      style.textContent =
+        "[role=radio] { flex: none; width: 100px; } .large [role=radio] { width: 140px; height: 90px; }";
+      const frame = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));
+      const isSeen = async () => {
+        await frame();
+        await frame();
+        const [inside, around] = [find('[data-name="c"]'), row].map((one) => one.getBoundingClientRect());
+        return inside.left >= around.left && inside.right <= around.right;
+      };
+      const seen = [await isSeen()];
+      offer({}, { ...first, step: "c" });
+      seen.push(await isSeen());
+      document.body.className = "large";
+      seen.push(await isSeen());
+      document.body.className = "";
+      row.style.width = "180px";
+      seen.push(await isSeen());
+      return seen;
+    """
+    )
+    assert run("walk/stepper.ts", body) == [False, True, True, True]
+
+
+def test_where_nothing_is_guessed_nothing_is_told_of_a_guess(run: Run) -> None:
+    body = """
+      const told = [];
+      const stage = new m.Stage(document.body, { onGuess: (guess) => told.push(guess && guess.row) });
+      const panel = { name: "weights", title: "weights", role: null, rows: "query", cols: "key",
+        data: Float32Array.from([1, 3, 2, 4, 5, 6]), shape: [2, 3], low: 0, high: 6, scale: "weights" };
+      const take = (own) => stage.take({ walk: {}, order: 1, step: "weights", layer: 0, head: 0, scale: 1, guess: 1,
+        predict: false, result: "weights", labels: {}, panels: [panel], grid: [[0]], widths: [1], heights: [1],
+        products: {}, alt: "", ...own });
+      take({});
+      take({});
+      const before = [...told];
+      take({ predict: true });
+      take({});
+      take({});
+      return [before, told];
+    """
+    assert run("walk/stage.ts", body) == [[], [1, None]]
