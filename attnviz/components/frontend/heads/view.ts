@@ -1,6 +1,6 @@
 // The explorer's layout: the grid and its controls on the left, the pictures on the right.
 
-import { forPointer } from "../core/touch.ts";
+import { forPointer, nothingHovers } from "../core/touch.ts";
 import { setTheme } from "../core/colours.ts";
 import { element, perFrame, setText } from "../core/dom.ts";
 import { span, write } from "../core/template.ts";
@@ -42,8 +42,11 @@ const LEAST_HEIGHT = 520; // px, or of a low window, such as a frame in a slide,
 const LEAST_SHARE = 0.8; // this much
 const HALF = 0.5; // of the colours' range: where the largest weight is above, stretching them changes little
 const SHARE = 0.62; // of the height at most for the grid
-const HINT = "A click, a tap or arrow keys choose a head";
-const ADDS = "; Ctrl or Shift adds it";
+/** @param isAlone whether only one head can be chosen */
+const howToChoose = (isAlone: boolean) =>
+  nothingHovers()
+    ? "Tap a head to choose it."
+    : `Click a head, or use the arrow keys, to choose it${isAlone ? "" : "; Ctrl or Shift adds it"}.`;
 const COMING = "The weights of this text are on their way …";
 const REST = "Point at a token or a cell; a click or a tap pins it, Esc lets it go.";
 
@@ -178,7 +181,7 @@ export class View {
     const label = labelOfAll(store.header, view.label);
     const sentence = gridSentence({ measure, faded: kept.faded, label, without });
     const windows = windowsNote(store.header, Boolean(kept.order));
-    write(this.hint, windows + sentence, span("how", `${HINT}${isOnlyGrid ? "" : ADDS}.`));
+    write(this.hint, windows + sentence, span("how", howToChoose(Boolean(isOnlyGrid))));
     this.grid.update({
       layers,
       heads,
