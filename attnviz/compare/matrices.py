@@ -111,9 +111,7 @@ def what_if(layer: LayerTrace, scale: float | None, causal: bool) -> LayerTrace:
     """
     if scale is not None:
         bias = layer.position_bias
-        if bias is not None and bias.terms is not None:  # DeBERTa multiplies its terms by it too
-            bias = replace(bias, terms=replace(bias.terms, scale=scale))
-        layer = replace(layer, scale=scale, position_bias=bias)
+        layer = replace(layer, scale=scale, position_bias=None if bias is None else bias.with_scale(scale))
     if causal and layer.query.shape[1] == layer.key.shape[1]:
         layer = replace(layer, mask=layer.mask.and_causal(layer.query.shape[1]), stated_reasons=None)
     return layer
