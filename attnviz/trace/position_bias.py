@@ -131,7 +131,7 @@ class PositionBias(ShortRepr):
     """What is added to the scores of each head."""
 
     known: Tensor | None
-    """Broadcasts to (H, Tq, Tk): as the model adds it; −inf in hidden cells for which it has no number, as outside of
+    """Broadcasts to (H, Tq, Tk): as the model adds it; −inf in hidden cells whose number is not kept, as outside of
     LongT5's windows. Some write an ALiBi as slope times the position of the key. None if it follows from `terms`"""
     buckets: Buckets | None = None
     """The buckets of its distances; None if it has none, or if they are not known"""

@@ -298,7 +298,7 @@ def test_outside_of_the_window_at_which_its_bias_ends_no_number_stands(opened: O
         np.testing.assert_array_equal(sent[~hidden], expected[2].numpy()[~hidden])
         steps = compare(walk.steps, walk.steps, "biased", *[align(range(len(at)), range(len(at)))] * 2)
         np.testing.assert_array_equal(np.isnan(steps.a), hidden)
-        assert "Outside of the window it has none" in WALK["biased"].notice(walk)
+        assert "Keys outside of the window are not looked at: no bias is shown for them" in WALK["biased"].notice(walk)
 
 
 def test_slopes_are_those_of_the_paper(opened: Opened) -> None:

@@ -129,7 +129,13 @@ function biasedSaid({ matrices, step, q, k }: Pinned): Parts {
   if (!biases || !biased) return [];
   const at = k ?? largest(biases);
   if (Number.isNaN(biases[at])) {
-    return ["In ", row(matrices, q), ", ", column(matrices, at), ", outside of the window, gets no bias and no score."];
+    return [
+      "In ",
+      row(matrices, q),
+      ", ",
+      column(matrices, at),
+      ", outside of the window, is not looked at: no bias is shown.",
+    ];
   }
   const distance = Math.abs(at - q);
   const places = `${distance} ${distance === 1 ? "position" : "positions"} ${at > q ? "after" : "before"} it`;
