@@ -111,9 +111,7 @@ def what_if(layer: LayerTrace, scale: float | None, causal: bool) -> LayerTrace:
     """
     if scale is not None:
         bias = layer.position_bias
-        if bias is not None and bias.terms is not None:  # DeBERTa multiplies its terms by it too
-            bias = replace(bias, terms=replace(bias.terms, scale=scale))
-        layer = replace(layer, scale=scale, position_bias=bias)
+        layer = replace(layer, scale=scale, position_bias=None if bias is None else bias.with_scale(scale))
     if causal and layer.query.shape[1] == layer.key.shape[1]:
         layer = replace(layer, mask=layer.mask.and_causal(layer.query.shape[1]), stated_reasons=None)
     return layer
@@ -188,11 +186,16 @@ def _numbers(steps: AttentionSteps, quantity: str) -> Floats:
     return numbers
 
 
+def may_hide(steps: AttentionSteps, quantity: str) -> bool:
+    """Whether cells of a quantity are drawn as hidden: by a mask, or as outside of LongT5's windows, without a bias."""
+    return bool(WALK[quantity].masked_value) or bool(np.isneginf(_numbers(steps, quantity)).any())
+
+
 def _unmasked(steps: AttentionSteps, quantity: str) -> Floats:
     """Return a quantity as drawn, (Tq, Tk): NaN in masked cells."""
     numbers = _numbers(steps, quantity)
     if not WALK[quantity].masked_value:
-        return np.where(np.isneginf(numbers), np.float32(np.nan), numbers)  # LongT5 has no bias outside of its window
+        return np.where(np.isneginf(numbers), np.float32(np.nan), numbers)  # outside of LongT5's window
     hidden = steps.hidden_weights if WALK[quantity].is_distribution else steps.hidden
     return np.where(hidden.numpy(), np.float32(np.nan), numbers)
 

@@ -170,6 +170,8 @@ def _about(path: Path, _: tuple[int, int]) -> About:
         raise OfferedError(f"{path.name} has no statistics of a corpus, or it can't be read.") from error
     if not is_known:
         raise OfferedError(f"The statistics in {path.name} are of another version of this program; compute them again.")
+    if len(file_about.limited) != len(file_about.layers):
+        raise OfferedError(f"{path.name} has no statistics of a corpus, or it is damaged.")
     if file_about.sentences < 1:
         raise OfferedError(f"The statistics in {path.name} are of no sentence.")
     return file_about

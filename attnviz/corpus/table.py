@@ -165,6 +165,9 @@ def _statistics(table: pa.Table, header: dict[str, Any]) -> CorpusStatistics:
 
     many, parts = len(measures), len(header["parts"])
     sentences = int(header["sentences"])
+    limited = np.array(header["limited"], bool)
+    if limited.shape != (layers,):
+        raise ValueError("`limited` is not of each layer")
     labels = np.moveaxis(column("label", "mean", len(header["labels"])), -1, 0)
     return CorpusStatistics(
         sentences=sentences,
@@ -175,7 +178,7 @@ def _statistics(table: pa.Table, header: dict[str, Any]) -> CorpusStatistics:
         std=column("measure", "std", many),
         quantiles=np.stack([column("measure", name, many) for name in COLUMNS], -1),
         histograms=column("measure", "histogram", many, KEPT_BINS),
-        limited=np.array(header["limited"], bool),
+        limited=limited,
         labels=tuple(header["labels"]),
         label_count=np.rint(np.nan_to_num(labels) * sentences).astype(np.int64),
         offsets=tuple(header["offsets"]),

@@ -13,7 +13,15 @@ import numpy.typing as npt
 from attnviz.annotated_text import AnnotatedText
 from attnviz.compare import explain
 from attnviz.compare.alignment import GAP, Alignment
-from attnviz.compare.matrices import Comparison, align_tokens, compare, encode, joined_labels, measure_distance
+from attnviz.compare.matrices import (
+    Comparison,
+    align_tokens,
+    compare,
+    encode,
+    joined_labels,
+    may_hide,
+    measure_distance,
+)
 from attnviz.figures.colour_limit import colour_limit, darkened_limit, end_text
 from attnviz.figures.style import matrix_text
 from attnviz.formatting import power_of_ten
@@ -89,9 +97,14 @@ class HeadComparison:
         return matrices
 
     def _hidden(self) -> str:
-        """Return the value of hidden cells in A or B: "0", "−∞", or another number that a mask fills in."""
-        if WALK[self.comparison.quantity].is_distribution:
+        """Return the value of hidden cells in A or B: "0", "−∞", or another number that a mask fills in; or that it has
+        no number, before the mask.
+        """
+        step = WALK[self.comparison.quantity]
+        if step.is_distribution:
             return "0"
+        if not step.masked_value:
+            return "no number"
         layers = [head.layer for head in self.heads if head.layer.mask.kind != "none"]
         values = (layer.mask.hidden_value(layer.scale, layer.cap) for layer in layers)
         return " or ".join(dict.fromkeys(map(power_of_ten, values))) or "−∞"
@@ -115,7 +128,7 @@ class HeadComparison:
         null), `mask_reasons` (why cells of a matrix are masked, where that is known), `alt` (the text alternative) and
         `ranges` (of encoded matrices: see `compare.matrices.encode`).
         """
-        masked = WALK[self.comparison.quantity].masked_value and self._hidden()
+        masked = any(may_hide(head.steps, self.comparison.quantity) for head in self.heads) and self._hidden()
         encoded = {name: encode(matrix) for name, matrix in self.matrices().items()}
         header = {
             "trace": self.digest(stretch=stretch),

@@ -10,7 +10,6 @@ from typing import Any
 from attnviz.figures.panels import SPACED, Layout, Panel, Pin, PlacedPanel, place_panels
 from attnviz.figures.style import AXIS_TITLE, LIGHT, LONGEST_LABEL, TURN, Palette, cell_texts, escape, hatching, shorten
 from attnviz.formatting import exact, number, weight
-from attnviz.mask_reasons import legend
 
 COLOUR_BAR = {"thickness": 10, "len": 0.5, "x": 1.01, "y": 0, "yanchor": "bottom", "outlinewidth": 0, "nticks": 5}
 
@@ -178,8 +177,7 @@ def _title(place: PlacedPanel, palette: Palette) -> dict[str, Any]:
     rows, cols = panel.values.shape
     seen = panel.values[panel.values == panel.values]
     span = f" · {number(float(seen.min()))} … {number(float(seen.max()))}" if seen.size and panel.cols else ""
-    reasons = legend(panel.reasons) if panel.has_gaps else ""
-    said = f"{rows} × {cols}{span}{reasons and f' · {reasons}'}"
+    said = f"{rows} × {cols}{span}{panel.legend and f' · {panel.legend}'}"
     return {
         "text": f"<b>{escape(panel.title)}</b><br><span style='font-size:11px'>{said}</span>",
         "font": {"size": 14, "color": palette.role(panel.name)},

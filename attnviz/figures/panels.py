@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from attnviz.figures.style import matrix_text
+from attnviz.mask_reasons import legend
 from attnviz.reprs import ShortRepr
 
 NUMBERED = 16
@@ -87,6 +88,11 @@ class Panel(ShortRepr):
     def has_gaps(self) -> bool:
         """Whether any cell is hidden."""
         return bool(np.isnan(self.values).any())
+
+    @property
+    def legend(self) -> str:
+        """What its hatchings mean, if it has several; else ""."""
+        return legend(self.reasons) if self.has_gaps else ""
 
     @property
     def decimals(self) -> int:

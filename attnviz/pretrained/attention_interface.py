@@ -25,7 +25,7 @@ from attnviz.attention import AttentionSteps
 from attnviz.formatting import counted
 from attnviz.pretrained.names import UnfitError
 from attnviz.reprs import ShortRepr
-from attnviz.trace.position_bias import PositionTerms
+from attnviz.trace.position_bias import PositionTerms, ScaledBias
 from attnviz.trace.recorder import Inputs, is_replacing, recorded_attention
 
 IMPLEMENTATION = "attnviz"
@@ -60,14 +60,14 @@ def attention_function(
     attention_mask: Tensor | None,
     scaling: float | Tensor | None = None,
     dropout: float = 0.0,
-    position_bias: Tensor | PositionTerms | None = None,
+    position_bias: Tensor | PositionTerms | ScaledBias | None = None,
     **others: Any,
 ) -> tuple[Tensor, Tensor]:
     """Run `attend` with transformers' attention interface: takes (B, H, T, D), returns (B, T, H, D) and the weights.
 
     For grouped-query attention, keys and values are repeated for each query head. A position bias, such as T5's,
     broadcasts to (B, H, Tq, Tk); T5 gives its cross-attention one of zeros, which is none. It may be
-    given by its terms instead. `others` may have `USED`.
+    given by its terms instead, or with the scale that multiplies it too. `others` may have `USED`.
 
     Raises:
         UnfitError: an argument asks for a step that `attend` does not have.
@@ -82,7 +82,8 @@ def attention_function(
     groups = query.shape[1] // key.shape[1]
     if groups > 1:
         key, value = key.repeat_interleave(groups, dim=1), value.repeat_interleave(groups, dim=1)
-    if isinstance(position_bias, Tensor) and not bool(position_bias.any()):
+    cells = position_bias.unscaled if isinstance(position_bias, ScaledBias) else position_bias
+    if isinstance(cells, Tensor) and not bool(cells.any()):
         position_bias = None
     cap, of_heads, sinks = (others.get(name) for name in USED)
     if of_heads is not None:

@@ -84,7 +84,7 @@ def find_buckets(call: Call, model: nn.Module) -> Buckets | None:
 
 
 def _without_hidden(cells: Tensor, mask: Tensor | None) -> Tensor:
-    """Return cells with 0 where a mask hides them: LongT5 has no position bias outside of its window."""
+    """Return cells with 0 where a mask hides them: outside of LongT5's window no bias is shown."""
     return cells if mask is None or mask.dtype != torch.bool else cells.masked_fill(~mask, 0.0)
 
 

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 
 from attnviz.pretrained.attention_interface import IMPLEMENTATION, NOT_SHOWN, attention_function
 from attnviz.pretrained.names import UnfitError
-from attnviz.trace.position_bias import PositionTerms
+from attnviz.trace.position_bias import PositionTerms, ScaledBias
 
 Attended = tuple[Tensor, Tensor | None]
 """The output after W_O, (B, T, C), and the weights, (B, H, T, T)"""
@@ -91,7 +91,7 @@ def falcon(
     if alibi is not None:
         if attention_mask is not None:  # it has the ALiBi too, which is added once
             attention_mask = attention_mask != torch.finfo(attention_mask.dtype).min
-        bias = alibi.view(len(query), self.num_heads, 1, -1) * self.inv_norm_factor
+        bias = ScaledBias(alibi.view(len(query), self.num_heads, 1, -1), self.inv_norm_factor)
     elif position_embeddings is not None:
         query, key = apply_rotary_pos_emb(query, key, *position_embeddings)
     key, value = _cached(self, layer_past, key, value)

@@ -6,7 +6,7 @@ The length and the time are bounded: a model from transformers reads the whole t
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -47,6 +47,15 @@ class WrittenToken:
     """Their probabilities"""
 
 
+@dataclass(frozen=True, slots=True)
+class Written:
+    """What a model writes after a text."""
+
+    tokens: list[WrittenToken]
+    end: str = ""
+    """The label of the token that ended it, which stands for no text; empty if it may go on"""
+
+
 def room(model: Model, tokens: Tokens) -> int | None:
     """Return how many tokens a model may write after a text: 0 if it can read no more, None if it writes no texts."""
     if isinstance(model, TrainedModel):
@@ -61,28 +70,42 @@ def room(model: Model, tokens: Tokens) -> int | None:
     return max(0, min(most, size - len(tokens))) if writes and ends_open else None
 
 
-def write_on(model: Model, tokens: Tokens) -> list[WrittenToken]:
+def write_on(model: Model, tokens: Tokens) -> Written:
     """Return what a model writes after a text; the same text is always written on in the same way."""
     count = room(model, tokens)
     if count and isinstance(model, TransformersModel):
-        return list(_written_by_transformers(model, tokens.ids, count))
+        return _collected(_written_by_transformers(model, tokens.ids, count))
     if count and isinstance(model, TrainedModel):
-        return list(_written_by_trained(model, tokens, count))
-    return []
+        return _collected(_written_by_trained(model, tokens, count))
+    return Written([])
 
 
-def _written_by_trained(model: TrainedModel, tokens: Tokens, count: int) -> Iterator[WrittenToken]:
+Writing = Generator[WrittenToken, None, str]
+"""Yields tokens, and returns `Written.end`"""
+
+
+def _collected(writing: Writing) -> Written:
+    tokens = list[WrittenToken]()
+    while True:
+        try:
+            tokens.append(next(writing))
+        except StopIteration as stop:
+            return Written(tokens, stop.value)
+
+
+def _written_by_trained(model: TrainedModel, tokens: Tokens, count: int) -> Writing:
     labels, end = model.labels, None if model.task is None else model.task.end
     for draw in model.write_on(tokens, count):
         piece = labels[draw.id]
         if piece == end:
-            return
+            return piece
         is_joined = end is None or not piece[0].isalnum()  # a character, or a punctuation mark
         text = piece if is_joined else f" {piece}"
         yield _written(draw.id, draw.probabilities, text, lambda token: label_of(labels[token]))
+    return ""
 
 
-def _written_by_transformers(model: TransformersModel, ids: Sequence[int], count: int) -> Iterator[WrittenToken]:
+def _written_by_transformers(model: TransformersModel, ids: Sequence[int], count: int) -> Writing:
     vocabulary, generator, end = model.vocabulary, torch.Generator().manual_seed(0), time.monotonic() + SECONDS
     known, new = model.decode(ids), list[int]()
     while vocabulary is not None and len(new) < count and time.monotonic() < end:
@@ -92,12 +115,13 @@ def _written_by_transformers(model: TransformersModel, ids: Sequence[int], count
         draw = choose(logits, Sampling(), generator)
         new.append(draw["id"])
         if model.is_special(draw["id"]):
-            return
+            return bare(model.label(draw["id"]))
         whole = model.decode([*ids, *new])
         is_whole = whole.startswith(known) and not whole.endswith(UNKNOWN)
         text = whole[len(known) :] if is_whole else ""
         known += text
         yield _written(draw["id"], draw["probabilities"], text, lambda token: bare(model.label(token)))
+    return ""
 
 
 def _written(drawn: int, probabilities: Tensor, text: str, label: Callable[[int], str]) -> WrittenToken:

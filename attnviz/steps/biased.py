@@ -64,8 +64,9 @@ def _notice(walk: Walk) -> str:
 
 
 def _none_outside(bias: PositionBias) -> str:
-    """Return a sentence if the model has no bias for hidden cells, as LongT5's encoder."""
-    return " Outside of the window it has none, and these cells stay empty." if bias.cells.isneginf().any() else ""
+    """Return a sentence if hidden cells have no number here, as outside of the windows of LongT5's encoder."""
+    said = " Keys outside of the window are not looked at: no bias is shown for them."
+    return said if bias.cells.isneginf().any() else ""
 
 
 _TERMS: dict[TermName, tuple[str, str]] = {

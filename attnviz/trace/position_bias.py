@@ -123,12 +123,29 @@ class PositionTerms(ShortRepr):
         return [tensor for tensor in (self.relative, self.position_key, self.position_query) if tensor is not None]
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class ScaledBias(ShortRepr):
+    """A position bias that the scale multiplies as it does the scores, as Falcon's ALiBi."""
+
+    unscaled: Tensor
+    """Broadcasts to (..., H, Tq, Tk)"""
+    scale: float
+
+    def cells(self) -> Tensor:
+        """Return what is added to the scaled scores."""
+        return self.unscaled * self.scale
+
+    def of_first_text(self) -> ScaledBias:
+        """Return the bias of the first text of a batch."""
+        return self if self.unscaled.ndim < 4 else replace(self, unscaled=self.unscaled[0])
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class PositionBias(ShortRepr):
     """What is added to the scores of each head."""
 
     known: Tensor | None
-    """Broadcasts to (H, Tq, Tk): as the model adds it; −inf in hidden cells for which it has no number, as outside of
+    """Broadcasts to (H, Tq, Tk): as the model adds it; −inf in hidden cells whose number is not kept, as outside of
     LongT5's windows. Some write an ALiBi as slope times the position of the key. None if it follows from `terms`"""
     buckets: Buckets | None = None
     """The buckets of its distances; None if it has none, or if they are not known"""
@@ -136,6 +153,9 @@ class PositionBias(ShortRepr):
     """The slopes of an ALiBi by distance, (H,), if its maker says them; else they are read off the cells"""
     terms: PositionTerms | None = None
     """The terms whose sum it is: a trace keeps their vectors, and not the cells, which differ in each layer"""
+    scale: float | None = None
+    """The scale that has multiplied `known`, if it multiplies the bias as it does the scores; None if the bias is added
+    to scaled scores as it is. `terms` have their own"""
 
     def _summary(self) -> Iterator[str]:
         yield self.kind
@@ -218,6 +238,16 @@ class PositionBias(ShortRepr):
             position_key=position_key, position_query=position_query,
         )  # fmt: skip
         return of_head.cells()[0]
+
+    def with_scale(self, scale: float) -> PositionBias:
+        """Return what is added to scores with another scale, which multiplies some biases too."""
+        if self.terms is not None:
+            return replace(self, terms=replace(self.terms, scale=scale))
+        if self.scale is None:
+            return self
+        ratio = scale / self.scale
+        stated = None if self.stated is None else ratio * self.stated
+        return replace(self, known=ratio * self.cells, stated=stated, scale=scale)
 
     def of_queries(self, rows: Sequence[int]) -> PositionBias:
         """Return the bias of these queries."""

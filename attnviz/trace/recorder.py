@@ -26,7 +26,7 @@ from attnviz.attention import AttentionSteps, Mask, attend
 from attnviz.reprs import ShortRepr
 from attnviz.trace.buckets import Buckets
 from attnviz.trace.layer import LayerTrace
-from attnviz.trace.position_bias import PositionBias, PositionTerms
+from attnviz.trace.position_bias import PositionBias, PositionTerms, ScaledBias
 
 Inputs = tuple[Tensor | None, Tensor | None]
 """The inputs of an attention module's queries and of its keys and values; None if not known"""
@@ -63,8 +63,9 @@ class Call(ShortRepr):
     """The soft cap of the scaled scores, if there is one"""
     sinks: Tensor | None = None
     """(H, 1, 1) or (H, Tq, 1): the scores of the heads' sinks, if there are some"""
-    position_bias: Tensor | PositionTerms | None = None
-    """What is added to the scores by distance, if something is; broadcasts to (H, Tq, Tk), or the terms of it"""
+    position_bias: Tensor | PositionTerms | ScaledBias | None = None
+    """What is added to the scores by distance, if something is; broadcasts to (H, Tq, Tk), or the terms of it, or
+    with the scale that multiplies it too"""
     window: int | None = None
     """How many keys a window has on each side that it reaches to, the query's own among them, if the model says so"""
 
@@ -81,6 +82,8 @@ class Call(ShortRepr):
         added, bias = self.position_bias, None
         if isinstance(added, PositionTerms):
             bias = PositionBias(None, terms=added)
+        elif isinstance(added, ScaledBias):
+            bias = PositionBias(added.cells(), buckets, slopes, scale=added.scale)
         elif added is not None:
             bias = PositionBias(added, buckets, slopes)
         return LayerTrace(
@@ -113,11 +116,15 @@ class Recorder:
     """The tables of rotary positions of that module, if `watch_tables` watches it"""
 
     def take(
-        self, module: nn.Module, steps: AttentionSteps, window: int | None = None, terms: PositionTerms | None = None
+        self,
+        module: nn.Module,
+        steps: AttentionSteps,
+        window: int | None = None,
+        given: PositionTerms | ScaledBias | None = None,
     ) -> None:
         """Store the operands of an attention call; of a batch, (B, H, T, D), only the first text's.
 
-        The terms of a position bias are stored in place of it.
+        A position bias that is `given` by its terms, or with its scale, is stored so.
         """
         query, key, value, cells, sinks = steps.query, steps.key, steps.value, steps.mask, steps.sinks
         bias = steps.position_bias
@@ -126,7 +133,7 @@ class Recorder:
             cells = cells[0] if cells is not None and cells.ndim > 3 else cells
             sinks = sinks[0] if sinks is not None and sinks.ndim > 3 else sinks
             bias = bias[0] if bias is not None and bias.ndim > 3 else bias
-        added = bias if terms is None else terms.of_first_text()
+        added = bias if given is None else given.of_first_text()
         self.modules.append(module)
         inputs = *self.inputs, self.block_input, self.tables
         self.calls.append(Call(query, key, value, cells, steps.scale, *inputs, steps.cap, sinks, added, window))
@@ -211,16 +218,17 @@ def recorded_attention(
         module: the attention module.
         query: as `attend` takes it, like `key` and `value`.
         window: `Call.window`.
-        of_scores: the options of `attend`, such as `mask` and `scale`. The position bias may be `PositionTerms`.
+        of_scores: the options of `attend`, such as `mask` and `scale`. The position bias may be `PositionTerms`
+            or `ScaledBias`.
     """
     added = of_scores.get("position_bias")
-    terms = added if isinstance(added, PositionTerms) else None
-    if terms is not None:
-        of_scores["position_bias"] = terms.cells()
+    given = added if isinstance(added, PositionTerms | ScaledBias) else None
+    if given is not None:
+        of_scores["position_bias"] = given.cells()
     steps = attend(query, key, value, **of_scores)
     recorder = _recorder.get()
     if recorder is not None:
-        recorder.take(module, steps, window, terms)
+        recorder.take(module, steps, window, given)
     return with_replaced(module, steps)
 
 

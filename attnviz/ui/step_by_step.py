@@ -139,12 +139,13 @@ WRITTEN = 500
 
 
 def _writing(here: ShownHead) -> dict[str, str | None] | None:
-    """Return `WriteOn` of frontend/types/walk.d.ts: what the model writes after the text, or that this is full.
+    """Return `WriteOn` of frontend/types/walk.d.ts: what the model writes after the text, or why it writes no more.
 
     None if it has not learned to write texts.
     """
     if here.source.key not in (TRAINED.key, PRETRAINED.key) or here.model.name == BUILT_IN:
         return None
+    from attnviz.pretrained.transformers_model import MAX_TOKENS
     from attnviz.sources.writing import room
     from attnviz.trained.model import TrainedModel
 
@@ -153,8 +154,11 @@ def _writing(here: ShownHead) -> dict[str, str | None] | None:
     if left is None:
         return None
     if not left:
-        read = f"{len(tokens):,} tokens"
-        return {"digest": None, "full": f"The text fills all that the model can read, {read}, so it writes no more."}
+        count = f"{len(tokens):,} tokens"
+        why = f"The text fills all that the model can read, {count}, so it writes no more."
+        if len(tokens) == MAX_TOKENS:  # the model may read more
+            why = f"The text has {count}, the most that attnviz shows, so the model writes no more."
+        return {"digest": None, "full": why}
     is_small = isinstance(model, TrainedModel)  # an offer may keep it; another one would not be evicted
     digest = model.digest if isinstance(model, TrainedModel) else model.trace_budget.number
     find = partial(_same_model, model.name, model.trace_budget.number)
@@ -180,10 +184,10 @@ def _same_model(name: str, budget: int) -> Model:
 
 
 def _written(find: Callable[[], Model], tokens: Tokens) -> bytes:
-    """Return what a model writes, as JSON: a list of `WrittenToken` of frontend/types/walk.d.ts."""
+    """Return what a model writes, as JSON: `Written` of frontend/types/walk.d.ts."""
     from attnviz.sources.writing import write_on
 
-    return json.dumps([asdict(token) for token in write_on(find(), tokens)]).encode()
+    return json.dumps(asdict(write_on(find(), tokens))).encode()
 
 
 def _following(here: ShownHead) -> dict[str, Any] | None:

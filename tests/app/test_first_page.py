@@ -95,7 +95,7 @@ def test_a_story_is_written_on_word_by_word_until_its_end() -> None:
     text = examples(trained.load("stories"))[1]
     at = open_page(source="trained", model="stories", text=text, step="tokens")
     pieces = trained.load("stories").read(text)[0].pieces
-    tokens = json.loads(requested(payload(at, "walk")[0]["writes"]["digest"]))
+    tokens = json.loads(requested(payload(at, "walk")[0]["writes"]["digest"]))["tokens"]
     written, shares = drawn_by_torch("stories", pieces, 80 - len(pieces))
     count = written.index("<end>")
     assert [token["label"] for token in tokens] == written[:count]
@@ -118,7 +118,7 @@ def test_all_words_that_a_model_of_stories_knows_can_be_read() -> None:
 def test_the_characters_that_are_written_on_are_torchs_and_become_the_text() -> None:
     at = open_page(source="trained", model="chargpt", text="ROMEO:", step="tokens")
     offered = payload(at, "walk")[0]["writes"]
-    tokens = json.loads(requested(offered["digest"]))
+    tokens = json.loads(requested(offered["digest"]))["tokens"]
     written, shares = drawn_by_torch("chargpt", "ROMEO:", CHARACTERS)
     assert [token["text"] for token in tokens] == written
     for token, share in zip(tokens, shares, strict=True):
@@ -140,15 +140,27 @@ def test_a_gpt_2_in_a_folder_writes_on_and_its_last_token_is_chosen_whatever_its
     folder = str(save_model(tf.GPT2LMHeadModel(config), tmp_path / "gpt2", "gpt2"))
     at = open_page(source="pretrained", model=folder, text="the cat sat", step="tokens")
     offered = payload(at, "walk")[0]["writes"]
-    tokens = json.loads(requested(offered["digest"]))
+    tokens = json.loads(requested(offered["digest"]))["tokens"]
     model = load(folder)
     assert tokens == [asdict(token) | {"labels": list(token.labels), "shares": list(token.shares)}
-                      for token in write_on(model, model.tokenize("the cat sat"))]  # fmt: skip
+                      for token in write_on(model, model.tokenize("the cat sat")).tokens]  # fmt: skip
     choose(at, "written", " on the mat and the log")
     (queries, _), found = model.read("the cat sat on the mat and the log"), values(at)
     assert (found["q"], at.text_area(key="text").value) == (len(queries) - 1, queries.text)
     choose(at, "q", 1)
     assert values(at)["q"] == 1
+    whole = open_page(source="pretrained", model=folder, text="cat " * 80, step="tokens")
+    read = "The text fills all that the model can read, 64 tokens, so it writes no more."
+    assert payload(whole, "walk")[0]["writes"]["full"] == read
+    caches.clear()
+    longer = tf.GPT2Config(**{**GPT2, "vocab_size": len(byte_level()), "n_positions": 2048})
+    shown_in_part = str(save_model(tf.GPT2LMHeadModel(longer), tmp_path / "longer", "gpt2"))
+    reads_more = byte_level()
+    reads_more.model_max_length = 2048
+    reads_more.save_pretrained(tmp_path / "longer")
+    cut = open_page(source="pretrained", model=shown_in_part, text="cat " * 1100, step="tokens")
+    most = "The text has 1,024 tokens, the most that attnviz shows, so the model writes no more."
+    assert payload(cut, "walk")[0]["writes"]["full"] == most
     caches.clear()
     headless = str(save("gpt2", tmp_path / "headless"))
     assert payload(open_page(source="pretrained", model=headless, step="tokens"), "walk")[0]["writes"] is None
@@ -161,14 +173,14 @@ def test_a_model_writes_until_its_text_is_full_and_only_if_it_learned_to_write()
     for length in (126, 127, 128, 200):
         offered = payload(open_page(**link, text="a" * length), "walk")[0]["writes"]
         assert bool(offered["digest"]) is not bool(offered["full"])
-        digests[length] = offered["full"] or len(json.loads(requested(offered["digest"])))
+        digests[length] = offered["full"] or len(json.loads(requested(offered["digest"]))["tokens"])
     full = "The text fills all that the model can read, {} tokens, so it writes no more."
     assert digests == {126: 2, 127: 1, 128: full.format(128), 200: full.format(128)}
     story = open_page(source="trained", model="stories", text="Tom had a ball. " * 16, step="tokens")
     assert payload(story, "walk")[0]["writes"] == {"digest": None, "full": full.format(80)}
     assert payload(open_page(**{**link, "model": "induction"}), "walk")[0]["writes"] is None
     unknown = payload(open_page(**link, text="ж"), "walk")[0]["writes"]
-    assert len(json.loads(requested(unknown["digest"]))) == 60, "its guesses are shown too"
+    assert len(json.loads(requested(unknown["digest"]))["tokens"]) == 60, "its guesses are shown too"
 
 
 def test_only_a_text_is_added_and_not_more_than_a_model_writes() -> None:

@@ -103,9 +103,9 @@ def test_where_there_is_no_bias_cells_are_hidden_as_those_of_the_masked_scores(r
         assert bool(np.isnan(ours[hidden]).all()) is (name != "scaled"), name
         np.testing.assert_allclose(ours[~hidden], theirs.numpy()[~hidden], rtol=1e-5, atol=1e-5, err_msg=name)
     assert all("its score is then" in fact and "∞" not in fact for fact in said[:2])
-    assert said[2].endswith("column 8, “8”, outside of the window, gets no bias and no score.")
-    assert caption == "“8” is outside of the window: there is no position bias for it."
-    assert "there is no bias outside of the window" in arithmetic and "NaN" not in arithmetic
+    assert said[2].endswith("column 8, “8”, outside of the window, is not looked at: no bias is shown.")
+    assert caption == "“8” is outside of the window: it is not looked at, so no bias is shown."
+    assert "outside of the window: no bias is shown" in arithmetic and "NaN" not in arithmetic
     assert "−∞hidden: key 8 is outside the window of query 0" in arithmetic
     assert panels == [["scaled", None], ["position_bias", [1, 1]], ["biased", [1, 1]]]
 
@@ -238,6 +238,6 @@ def test_the_sum_is_played_with_its_numbers(run: Run) -> None:
     assert any("−8.50 stays" in said for said in masked)
     assert any("0.185 + (−0.120) = 0.065" in said for said in small)
     assert any("0.185 + (−0.120) + 0.020 = 0.085" in said for said in terms)
-    assert any("outside of the window there is no bias" in said for said in outside[0])
+    assert any("outside of the window, so no bias is shown" in said for said in outside[0])
     assert any("It is hidden: −∞" in said for said in outside[1])
     assert not any("NaN" in said or "∞ is" in said for said in (*outside[0], *outside[1]))

@@ -1011,15 +1011,16 @@ WRITING = """
 """
 
 
-def draws() -> list[int]:
-    """Return a file with three draws: a, a line break, " c"."""
+def draws(count: int = 3, end: str = "") -> list[int]:
+    """Return a file with up to three draws: a, a line break, " c"; and the token that ended them."""
     tokens: list[tuple[str, str, float, list[str], list[float]]] = [
         ("a", "a", 0.7, ["a", "⏎", "c"], [0.7, 0.2, 0.1]),
         ("\n", "⏎", 0.1, ["c", "⏎"], [0.9, 0.1]),
         (" c", "c", 1, ["c"], [1]),
     ]
     names = ("text", "label", "share", "labels", "shares")
-    return list(json.dumps([dict(zip(names, token, strict=True)) for token in tokens]).encode())
+    written = [dict(zip(names, token, strict=True)) for token in tokens[:count]]
+    return list(json.dumps({"tokens": written, "end": end}).encode())
 
 
 def test_characters_are_written_one_after_another_with_their_guesses(run: Run) -> None:
@@ -1072,6 +1073,20 @@ def test_where_the_text_fills_what_the_model_reads_that_is_said_in_place_of_the_
       return [writing.isOn, written, (write(room, writing.button()), room.innerHTML)];
     """
     assert run("walk/writing.ts", WRITING + body, draws()) == [False, [], '<p class="writing">It is full.</p>']
+
+
+def test_where_the_model_ends_the_text_that_is_said_in_place_of_the_button(run: Run) -> None:
+    body = """
+      writing.show(home, "xyz");
+      await writing.begin();
+      const ended = drawn.at(-1);
+      writing.show(home, "other");
+      return [writing.isOn, written, ended, (write(room, writing.button()), room.textContent)];
+    """
+    said = "The text ends here: the model draws <end> next, a token that stands for no text."
+    assert run("walk/writing.ts", WRITING + body, draws(0, "<end>")) == [False, [], said, "Write on"]
+    body = body.replace("await writing.begin();", "writing.begin(); await until(() => written.length);")
+    assert run("walk/writing.ts", WRITING + body, draws(1, "<end>"))[1] == [["a", 1]]
 
 
 def test_where_the_draws_do_not_come_it_is_said(run: Run) -> None:

@@ -30,7 +30,7 @@ from attnviz.figures.style import (
     brief_title,
 )
 from attnviz.formatting import number
-from attnviz.mask_reasons import REASONS, legend
+from attnviz.mask_reasons import REASONS
 
 
 def scale(panel: Panel, palette: Palette) -> Colours:
@@ -386,7 +386,7 @@ def _title(at: PlacedPanel, palette: Palette) -> list[Mark]:
     finite = panel.values[np.isfinite(panel.values)]
     size_and_range = f"{size} · {number(float(finite.min()))} … {number(float(finite.max()))}" if finite.size else size
     name = shorten(panel.title, at.title_width, NAME, bold=True)
-    reasons = legend(panel.reasons)
+    reasons = panel.legend
     hatchings = [f"{start} · {reasons}" for start in (size_and_range, size)] if reasons else []
     lines = (*hatchings, size_and_range)
     about = next((line for line in lines if fonts.width(line, SHAPE) <= at.title_width), size)

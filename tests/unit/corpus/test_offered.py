@@ -107,6 +107,19 @@ def test_files_of_another_version_or_of_nothing_are_not_offered(
     assert str(refused.value) == f"The statistics in news.parquet {what}"
 
 
+@pytest.mark.parametrize("limited", [None, [], [True] * 5, "no", 3])
+def test_a_file_without_the_masks_of_its_layers_is_refused_in_a_sentence(own: Path, limited: object) -> None:
+    found = pq.read_table(own)
+    said = json.loads(found.schema.metadata[b"attnviz"]) | {"limited": limited}
+    if limited is None:
+        del said["limited"]
+    pq.write_table(found.replace_schema_metadata({**found.schema.metadata, b"attnviz": json.dumps(said)}), own)
+    for read in (about, labels, statistics):
+        with pytest.raises(OfferedError, match=r"^news\.parquet .*has no statistics of a corpus, or it .*\.$"):
+            read(own)
+    assert corpora(*MINILM) == {"minilm": SHIPPED}
+
+
 def test_columns_of_other_types_are_another_version(own: Path) -> None:
     found = pq.read_table(own)
     pq.write_table(found.set_column(1, "layer", found["layer"].cast(pa.int64())), own)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
+import transformers as tf
 
 from attnviz.compare.alignment import GAP
 from attnviz.export.comparison import HeadComparison, Side, compared, describe
@@ -19,6 +22,7 @@ from attnviz.sources.shown import shown_part
 from attnviz.steps import PARTS
 from attnviz.tokens import CharVocab
 from attnviz.training.tasks import TASKS
+from tests.unit.pretrained.test_position_bias import T5, TEXT, tokenizer
 
 RESOURCES = DirectResources()
 SAT = "the cat sat"
@@ -85,6 +89,24 @@ def test_why_cells_are_masked_is_sent_of_each_side_whose_rows_are_all_there() ->
     longer = of("weights", mask="causal", b_text="the big cat sat").payload(stretch=None)[0]
     assert longer["mask_reasons"] == {}
     assert of("weights", b_mask="causal").payload(stretch=None)[0]["mask_reasons"] == {"b": causal}
+
+
+def test_why_cells_of_longt5_have_no_biased_score_is_sent_as_for_the_masked(tmp_path: Path) -> None:
+    """Its window is of `local_radius` keys on both sides, by its configuration."""
+    torch.manual_seed(0)
+    tf.LongT5Model(tf.LongT5Config(**T5, local_radius=3)).eval().save_pretrained(tmp_path)
+    tokenizer().save_pretrained(tmp_path)
+    link = {"source": "pretrained", "model": str(tmp_path), "kind": "encoder", "text": TEXT, "b_head": "1"}
+    sent = {name: of(name, **link).payload(stretch=None)[0] for name in ("scores", "biased", "masked")}
+    around = {"causal": False, "window": (3, 3), "padding": ()}
+    assert sent["biased"]["mask_reasons"] == sent["masked"]["mask_reasons"]
+    assert sent["biased"]["mask_reasons"] == {"a": around, "b": around, "difference": around}
+    assert [sent[name]["hidden"] for name in sent] == [None, "no number (masked)", "−∞ (masked)"]
+
+
+def test_cells_that_the_mask_hides_later_have_a_biased_score() -> None:
+    sent = of("biased", mask="causal", positions="alibi").payload(stretch=None)[0]
+    assert (sent["hidden"], sent["mask_reasons"]) == (None, {})
 
 
 def test_the_rows_of_a_longer_text_are_aligned_and_gaps_have_no_label_of_their_own() -> None:

@@ -38,10 +38,12 @@ from attnviz.export.drawing.picture import (
 from attnviz.export.files.tikz import picture
 from attnviz.export.sheets import draw_picture, draw_sheet, draw_tokens, sheets
 from attnviz.figures.panels import Layout, Panel
+from attnviz.figures.steps import lay_out
 from attnviz.figures.style import AXIS_TITLE, Colours
 from attnviz.formulas import tree
 from attnviz.tokens import CharVocab
-from tests.toy import tokens_of
+from attnviz.toy.config import ToyConfig
+from tests.toy import run_block, tokens_of
 from tests.unit.export.test_walk import causal_toy, luminance, read, toy, weights_of_torch
 
 WORDS = "alpha beta gamma delta epsilon"
@@ -164,6 +166,21 @@ def test_wrapped_lines_hold_the_text_or_its_beginning_and_an_ellipsis(words: lis
         assert fonts.width(lines[-1], 20) > 150, "the last line is full"
     else:
         assert joined == " ".join(words)
+
+
+@pytest.mark.parametrize("config", [
+    ToyConfig(positions="alibi", causal=True, padding=2), ToyConfig(positions="buckets", causal=True, window=3),
+])  # fmt: skip
+def test_a_title_explains_hatchings_only_where_cells_are_hidden(config: ToyConfig) -> None:
+    """Scores and bias are numbers in every cell; what the mask hides has none (NumPy's NaN)."""
+    walk = run_block(range(9), config).walk(0, 1)
+    for step, expected in (("biased", [False] * 3), ("masked", [False, True])):
+        layout = lay_out(walk, step)
+        marks = draw_layout(layout, walk.labels, x=0, y=0, width=1800, height=600, theme=LIGHT_THEME)
+        titles = [mark.text for mark in marks if isinstance(mark, Text) and "9 × 9" in mark.text]
+        hidden = [bool(np.isnan(panel.values).any()) for row in layout.grid for panel in row if panel is not None]
+        assert ["future" in title for title in titles] == hidden
+        assert hidden == expected
 
 
 def test_hidden_cells_of_a_large_matrix_are_hatched_and_the_others_not() -> None:

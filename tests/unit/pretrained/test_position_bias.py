@@ -300,7 +300,7 @@ def test_outside_of_the_window_at_which_its_bias_ends_no_number_stands(opened: O
         np.testing.assert_array_equal(sent[~hidden], expected[2].numpy()[~hidden])
         steps = compare(walk.steps, walk.steps, "biased", *[align(range(len(at)), range(len(at)))] * 2)
         np.testing.assert_array_equal(np.isnan(steps.a), hidden)
-        assert "Outside of the window it has none" in WALK["biased"].notice(walk)
+        assert "Keys outside of the window are not looked at: no bias is shown for them" in WALK["biased"].notice(walk)
 
 
 def test_slopes_are_those_of_the_paper(opened: Opened) -> None:
@@ -514,6 +514,45 @@ def test_with_another_scale_the_terms_are_multiplied_by_it_too(
     assert not torch.allclose(layer.attentions(), done.attentions[0][0], rtol=1e-4, atol=1e-3)
     kept = what_if(layer, None, causal=False)
     torch.testing.assert_close(kept.attentions(), layer.attentions(), rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.125])
+def test_with_another_scale_falcons_alibi_is_multiplied_by_it_too(opened: Opened, scale: float) -> None:
+    """Compare's what-if, against transformers' first module with this factor, which it multiplies scores + ALiBi by."""
+    if opened.own.bias != "slopes" or "falcon" not in opened.name:
+        pytest.skip("no ALiBi of Falcon")
+    module = opened.peer.h[0].self_attention
+    given: dict[str, Any] = {}
+    hook = module.register_forward_pre_hook(
+        lambda _, args, others: given.update(others, hidden_states=args[0]), with_kwargs=True
+    )
+    at = len(opened.trace.tokens)
+    with torch.inference_mode():
+        opened.peer(torch.tensor([opened.trace.tokens.ids]))
+        hook.remove()
+        own, module.inv_norm_factor = module.inv_norm_factor, scale
+        causal = torch.full((at, at), torch.finfo(torch.float).min).triu(1)[None, None]
+        changed = {"attention_mask": causal, "output_attentions": True, "layer_past": None, "use_cache": False}
+        expected = module(**given | changed)[1][0]
+        module.inv_norm_factor = own
+    layer = opened.trace.layer(0)
+    found = what_if(layer, scale, causal=False)
+    torch.testing.assert_close(found.attentions(), expected, rtol=1e-4, atol=1e-6)
+    assert not torch.allclose(layer.attentions(), expected, rtol=1e-4, atol=1e-3)
+    assert found.position_bias is not None and layer.position_bias is not None
+    ratio = found.position_bias.of_heads(0)[0, 1:] / layer.position_bias.of_heads(0)[0, 1:]
+    torch.testing.assert_close(ratio, torch.full_like(ratio, scale / layer.scale))
+
+
+@pytest.mark.parametrize("name", ["bloom", "mpt", "t5", "mpnet"])
+def test_with_another_scale_a_bias_that_is_added_unscaled_stays(opened: Opened, name: str) -> None:
+    if opened.name != name:
+        pytest.skip("another family")
+    layer = opened.trace.layer(0, opened.trace.kinds[0])
+    found = what_if(layer, 0.125, causal=False)
+    bias = layer.position_bias
+    assert bias is not None and found.position_bias is not None
+    assert torch.equal(found.position_bias.cells, bias.cells)
 
 
 def test_texts_of_a_batch_have_the_terms_that_they_have_alone(opened: Opened) -> None:

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from attnviz import trained
 from attnviz.pretrained import load
 from attnviz.sources import writing
-from attnviz.sources.writing import room, write_on
+from attnviz.sources.writing import Written, room, write_on
 from attnviz.tokens.value import bare, label_of
 from attnviz.trained.model import examples
 from attnviz.training.generation import Sampling, generate
@@ -34,8 +34,8 @@ def test_gpt_2_draws_from_transformers_probabilities_with_the_first_seed(folder:
     model, tokenizer = load(str(folder)), tf.AutoTokenizer.from_pretrained(folder)
     theirs = eager(folder, tf.AutoModelForCausalLM)
     tokens = model.tokenize(TEXT)
-    written = write_on(model, tokens)
-    assert written == write_on(model, tokens)
+    written = write_on(model, tokens).tokens
+    assert written == write_on(model, tokens).tokens
     assert len(written) == room(model, tokens) == writing.TOKENS
     ids, generator = list(tokens.ids), torch.Generator().manual_seed(0)
     for token in written:
@@ -63,9 +63,10 @@ def test_it_ends_at_the_end_of_the_text_of_the_window_and_of_the_time(
     whole = write_on(model, model.tokenize(TEXT))
     drawn = iter([5, 6, 7])
     monkeypatch.setattr(type(model), "is_special", lambda *_: next(drawn) == 7)
-    assert write_on(model, model.tokenize(TEXT)) == whole[:2]
+    ended = write_on(model, model.tokenize(TEXT))
+    assert (ended.tokens, bool(ended.end)) == (whole.tokens[:2], True)
     monkeypatch.setattr(writing, "SECONDS", 0.0)
-    assert write_on(model, model.tokenize(TEXT)) == []
+    assert write_on(model, model.tokenize(TEXT)) == Written([])
 
 
 def test_the_character_gpt_writes_what_it_always_wrote() -> None:
@@ -73,7 +74,7 @@ def test_the_character_gpt_writes_what_it_always_wrote() -> None:
     text = examples(model)[0]
     tokens, _ = model.read(text)
     draws = list(generate(model.module, tokens.ids, 60, Sampling()))
-    written = write_on(model, tokens)
+    written = write_on(model, tokens).tokens
     assert [token.text for token in written] == [model.labels[draw.id] for draw in draws]
     assert [token.label for token in written] == [label_of(model.labels[draw.id]) for draw in draws]
     assert written[0].shares == pytest.approx(draws[0].probabilities.sort(descending=True).values[:5].tolist())
@@ -93,7 +94,20 @@ def test_a_word_that_the_story_gpt_does_not_know_keeps_its_place_and_adds_nothin
         shares = model.logits(ids)[-1].softmax(-1)
     finally:
         hook.remove()
-    assert write_on(model, tokens)[0].shares == pytest.approx(shares.topk(5).values.tolist(), rel=1e-4)
+    assert write_on(model, tokens).tokens[0].shares == pytest.approx(shares.topk(5).values.tolist(), rel=1e-4)
+
+
+def test_a_story_that_is_at_its_end_says_so_by_its_end_token() -> None:
+    """The token that torch draws after it with the first seed, of the model's own probabilities, is <end>."""
+    model = trained.load("stories")
+    text = "Tom had a ball."
+    first = write_on(model, model.read(text)[0])
+    tokens, _ = model.read(text + "".join(token.text for token in first.tokens))
+    shares, order = model.logits(torch.tensor(tokens.ids))[-1].softmax(-1).sort(descending=True, stable=True)
+    number = torch.rand((), generator=torch.Generator().manual_seed(0))
+    drawn = model.labels[int(order[int((shares.double().cumsum(-1) <= number).sum())])]
+    assert first.tokens and drawn == "<end>"
+    assert write_on(model, tokens) == Written([], drawn)
 
 
 def test_others_write_nothing(tmp_path: Path, folder: Path) -> None:
@@ -106,6 +120,6 @@ def test_others_write_nothing(tmp_path: Path, folder: Path) -> None:
         (tagging, tagging.read("the cat sat")[0]),
         (model, model.tokenize("")),
     ]
-    assert [(room(*one), write_on(*one)) for one in nothing] == [(None, [])] * len(nothing)
+    assert [(room(*one), write_on(*one)) for one in nothing] == [(None, Written([]))] * len(nothing)
     full = [(model, model.tokenize("cat " * 80)), (chargpt, chargpt.read("a" * 128)[0])]
-    assert [(room(*one), write_on(*one)) for one in full] == [(0, [])] * 2
+    assert [(room(*one), write_on(*one)) for one in full] == [(0, Written([]))] * 2

@@ -132,9 +132,9 @@ def test_a_story_is_written_to_its_end_and_no_longer_than_the_model_reads() -> N
     model = trained.load("stories")
     for text in examples(model):
         tokens, _ = model.read(text)
-        new = write_on(model, tokens)
+        new = write_on(model, tokens).tokens
         assert room(model, tokens) == 80 - len(tokens) > len(new)
         assert new[-1].label == "."
-        assert new == write_on(model, tokens)
+        assert new == write_on(model, tokens).tokens
     full, _ = model.read("Tom had a ball. " * 16)
-    assert (len(full), room(model, full), write_on(model, full)) == (80, 0, [])
+    assert (len(full), room(model, full), write_on(model, full).tokens) == (80, 0, [])

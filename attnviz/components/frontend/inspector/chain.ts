@@ -114,7 +114,7 @@ function capped({ cap = 1 }: AttentionHeader, { scaled: x, capped: y }: CellStep
 }
 
 function biased({ capped: x, biased: y }: CellSteps, terms: number[]): Child[] {
-  if (Number.isNaN(y)) return [span("why", "there is no bias outside of the window")];
+  if (Number.isNaN(y)) return [span("why", "outside of the window: no bias is shown")];
   const added = terms.length ? terms : [y - x];
   return [how(number(x), ...added.flatMap((term) => [" + ", operand(term, 4)]), " "), equals(y)];
 }
@@ -136,7 +136,7 @@ function masked(header: AttentionHeader, q: number, k: number, { score, biased: 
         span("why", `${why}, before the scaling${then}`),
       ];
     }
-    const before = Number.isNaN(x) ? "" : `${number(x)} → `; // LongT5 has no bias outside of its window
+    const before = Number.isNaN(x) ? "" : `${number(x)} → `; // no bias is shown outside of LongT5's window
     return [how(before), result(y, value === null ? number(y) : exact(y)), span("why", why)];
   }
   if (bias !== 0) {

@@ -78,7 +78,7 @@ function adding(sources: Panel[], result: Panel): ByCell["say"] {
   return (i, j) => {
     const terms = sources.map((panel) => at(panel, i, j));
     const sum = at(result, i, j);
-    if (Number.isNaN(sum)) return [[`${shown(terms[0])}: outside of the window there is no bias`]];
+    if (Number.isNaN(sum)) return [[`${shown(terms[0])}: outside of the window, so no bias is shown`]];
     const digits = Math.max(...[...terms, sum].map((x) => decimalsOf([x]))); // the same of all, so that they add up
     return [[`${terms.map((x) => factor(x, digits)).join(" + ")} = `], [shown(sum, digits), "attention"]];
   };

@@ -51,8 +51,14 @@ interface FirstView {
 interface WriteOn {
   /** Of the file with the list of what is written; null where the text is full. */
   digest: string | null;
-  /** Why nothing more is written: the text fills all that the model can read; else "". */
+  /** Why nothing more is written: the text fills all that the model can read, or that is shown; else "". */
   full: string;
+}
+/** What a model writes after the text. */
+interface Written {
+  tokens: WrittenToken[];
+  /** The label of the token that ended it, which stands for no text; "" if it may go on. */
+  end: string;
 }
 /** A token that a model has written: attnviz/sources/writing.py describes it. */
 interface WrittenToken {

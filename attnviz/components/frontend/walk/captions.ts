@@ -95,7 +95,7 @@ const CAPTIONS: Record<string, (about: About) => Said[]> = {
   ],
   biased: ({ key, cell }) =>
     Number.isNaN(cell.biased)
-      ? [key, [" is outside of the window: there is no position bias for it."]]
+      ? [key, [" is outside of the window: it is not looked at, so no bias is shown."]]
       : [
           [`The position bias ${cell.biased < cell.capped ? "takes" : "adds"} `],
           [`${number(Math.abs(cell.biased - cell.capped), 2)}: ${number(cell.biased, 2)}`, "attention"],

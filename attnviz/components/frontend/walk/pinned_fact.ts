@@ -134,7 +134,13 @@ function biasedSaid({ matrices, step, q, k }: Pinned): Parts {
   if (k === null && biases.every((_, at) => isHidden(at))) return ["In ", row(matrices, q), ", every key is hidden."];
   const at = k ?? largest(biases.map((bias, n) => (isHidden(n) ? NaN : bias)));
   if (Number.isNaN(biases[at])) {
-    return ["In ", row(matrices, q), ", ", column(matrices, at), ", outside of the window, gets no bias and no score."];
+    return [
+      "In ",
+      row(matrices, q),
+      ", ",
+      column(matrices, at),
+      ", outside of the window, is not looked at: no bias is shown.",
+    ];
   }
   const distance = Math.abs(at - q);
   const places = `${distance} ${distance === 1 ? "position" : "positions"} ${at > q ? "after" : "before"} it`;

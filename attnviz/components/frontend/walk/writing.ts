@@ -9,15 +9,17 @@ import { guessLine } from "./guesses.ts";
 const EVERY = 120; // ms from one token to the next
 const STILL = matchMedia("(prefers-reduced-motion: reduce)");
 
-type Written = Pick<Home, "source" | "writes" | "written">;
+type Writer = Pick<Home, "source" | "writes" | "written">;
 
 export class Writing {
-  home: Written | null = null;
+  home: Writer | null = null;
   tokens: WrittenToken[] | null = null;
   /** how many of them are written */
   count = 0;
   isOn = false;
   failure = "";
+  /** the token by which the model ends the text, if it does after those that it has written */
+  endToken = "";
   text = "";
   timer: number | undefined;
   draw;
@@ -28,14 +30,14 @@ export class Writing {
   }
 
   /** Takes what the page offers. @param text that the model reads: for another one nothing is written yet */
-  show(home: Written, text: string) {
+  show(home: Writer, text: string) {
     if (text !== this.text) this.reset();
     [this.home, this.text] = [home, text];
   }
 
   reset() {
     clearTimeout(this.timer);
-    Object.assign(this, { tokens: null, count: 0, isOn: false, failure: "" });
+    Object.assign(this, { tokens: null, count: 0, isOn: false, failure: "", endToken: "" });
   }
 
   async begin() {
@@ -44,15 +46,15 @@ export class Writing {
     this.reset();
     this.isOn = true;
     this.draw();
-    let tokens: WrittenToken[] | null = null;
+    let made: Written | null = null;
     try {
-      tokens = JSON.parse(new TextDecoder().decode(await fetchFile(writes.digest, source)));
+      made = JSON.parse(new TextDecoder().decode(await fetchFile(writes.digest, source)));
     } catch (error) {
       if (writes === this.home?.writes) this.failure = (error as Error).message.replace(/\.$/, "");
     }
     if (writes !== this.home?.writes || !this.isOn) return;
-    this.tokens = tokens;
-    if (tokens?.length) this.next();
+    [this.tokens, this.endToken] = [made?.tokens ?? null, made?.end ?? ""];
+    if (made?.tokens.length) this.next();
     else this.end();
   }
 
@@ -100,11 +102,15 @@ export class Writing {
     return template("div", { class: "answer" }, guessLine("written", name, own, own.label));
   }
 
-  /** The button that begins and ends it, and why it did not go on; where the text is full, that it is. */
+  /** The button that begins and ends it, and why it did not go on; where the text is full or ends, that it does. */
   button() {
     if (!this.home?.writes) return null;
     const { full } = this.home.writes;
     if (full) return template("p", { class: "writing" }, full);
+    if (this.endToken && !this.tokens?.length) {
+      const why = `The text ends here: the model draws ${this.endToken} next, a token that stands for no text.`;
+      return template("p", { class: "writing" }, why);
+    }
     const onclick = () => (this.isOn ? this.end() : this.begin());
     const help = "Each next token is drawn by its share; the same text is always written on in the same way.";
     const text = this.isOn ? "Stop" : "Write on";
