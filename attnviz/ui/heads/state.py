@@ -259,4 +259,5 @@ def corpus_shares_of_labels(here: ShownHead, file: Path | None, survey: Survey, 
     names = [name for name, label in wording.linked.items() if label in on_text]
     names += [name for name, part in shares.items() if part >= HALF and name not in names]
     said = ", ".join(f"{plain(wording.label(name, layer))} on {share(shares.get(name, 0.0))}" for name in names)
-    return f"Layer {layer} · head {head} over {of_corpus.sentences:,} sentences: {said or 'no label holds on half of them'}."
+    said = said or "no label holds on half of them"
+    return f"Layer {layer} · head {head} over {of_corpus.sentences:,} sentences: {said}."

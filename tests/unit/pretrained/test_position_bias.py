@@ -266,15 +266,16 @@ def test_biases_matter_and_are_known_for_what_they_are(opened: Opened) -> None:
                 assert bias.buckets == Buckets(8, 10, kind == "encoder")
 
 
+WITH_TERMS = [name for name, family in FAMILIES.items() if family.bias == "terms"]
+WITH_SLOPES = [name for name, family in FAMILIES.items() if family.bias == "slopes"]
 OPERANDS_OF_TERMS = ("query", "key", "relative_positions", "position_key", "position_query")
 SLOPES = 1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 2, 1 / 8
 """Press et al. 2022: those of 4 heads, then every second one of 8"""
 
 
+@pytest.mark.parametrize("opened", ["longt5"], indirect=True)
 def test_outside_of_the_window_at_which_its_bias_ends_no_number_stands(opened: Opened) -> None:
     """Against transformers' own biases of LongT5's blocks."""
-    if opened.name != "longt5":
-        pytest.skip("its bias is there for all cells")
     first = opened.peer.encoder.block[0].layer[0].LocalSelfAttention
     blocks, at = first.compute_bias(first.block_len)[0, 0].detach(), torch.arange(len(opened.trace.tokens))
     apart = at - at[:, None]
@@ -303,9 +304,8 @@ def test_outside_of_the_window_at_which_its_bias_ends_no_number_stands(opened: O
         assert "Keys outside of the window are not looked at: no bias is shown for them" in WALK["biased"].notice(walk)
 
 
+@pytest.mark.parametrize("opened", WITH_SLOPES, indirect=True)
 def test_slopes_are_those_of_the_paper(opened: Opened) -> None:
-    if opened.own.bias != "slopes":
-        pytest.skip("no slopes")
     layer = opened.trace.layer(0)
     bias = layer.position_bias
     assert bias is not None and bias.slopes is not None
@@ -332,7 +332,7 @@ def test_a_convolution_beside_the_first_block_leaves_the_steps_of_the_others_kno
     tokenizer().save_pretrained(tmp_path)
     model = load(str(tmp_path))
     trace = model.trace(TEXT)
-    assert model.description.unavailable["attention_residual"].startswith("How some layers ")
+    assert model.description.unavailable["attention_residual"].startswith("How layer 0 adds")
     for layer in range(3):
         names = names_at(model.description, Place("encoder", layer))
         assert names == tuple(steps_of(trace.walk_at(layer, 0)))
@@ -427,11 +427,11 @@ def test_a_head_can_be_switched_off(opened: Opened) -> None:
 
 def with_terms(opened: Opened) -> PositionBias:
     bias = opened.trace.layer(1, opened.trace.kinds[0]).position_bias
-    if bias is None or bias.terms is None:
-        pytest.skip("no terms")
+    assert bias is not None and bias.terms is not None
     return bias
 
 
+@pytest.mark.parametrize("opened", WITH_TERMS, indirect=True)
 def test_terms_are_computed_again_for_other_queries_and_keys(opened: Opened) -> None:
     bias, layer = with_terms(opened), opened.trace.layer(1)
     query, key = layer.query[2, :5], layer.key[2, :4]
@@ -443,6 +443,7 @@ def test_terms_are_computed_again_for_other_queries_and_keys(opened: Opened) -> 
     assert len(longer) < 2 * len(layer.query[2]), "the positions of the text alone are known"
 
 
+@pytest.mark.parametrize("opened", WITH_TERMS, indirect=True)
 def test_a_trace_keeps_the_vectors_of_terms_and_no_cells_of_each_head(opened: Opened) -> None:
     bias, layer = with_terms(opened), opened.trace.layer(1)
     assert all(len(tensor) <= 2 * layer.query.shape[1] - 1 or len(tensor) == layer.heads for tensor in bias.tensors())
@@ -499,11 +500,11 @@ def test_tables_of_terms_that_no_picture_shows_are_in_no_link() -> None:
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.125])
+@pytest.mark.parametrize("opened", WITH_TERMS, indirect=True)
 def test_with_another_scale_the_terms_are_multiplied_by_it_too(
     opened: Opened, scale: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Compare's what-if, against transformers' first layer with this scale."""
-    with_terms(opened)
     theirs = import_module(type(opened.peer).__module__)
     monkeypatch.setattr(theirs, "scaled_size_sqrt", lambda *_: torch.tensor(1 / scale))
     with torch.inference_mode():
@@ -517,10 +518,9 @@ def test_with_another_scale_the_terms_are_multiplied_by_it_too(
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.125])
+@pytest.mark.parametrize("opened", [name for name in WITH_SLOPES if "falcon" in name], indirect=True)
 def test_with_another_scale_falcons_alibi_is_multiplied_by_it_too(opened: Opened, scale: float) -> None:
     """Compare's what-if, against transformers' first module with this factor, which it multiplies scores + ALiBi by."""
-    if opened.own.bias != "slopes" or "falcon" not in opened.name:
-        pytest.skip("no ALiBi of Falcon")
     module = opened.peer.h[0].self_attention
     given: dict[str, Any] = {}
     hook = module.register_forward_pre_hook(
@@ -544,10 +544,8 @@ def test_with_another_scale_falcons_alibi_is_multiplied_by_it_too(opened: Opened
     torch.testing.assert_close(ratio, torch.full_like(ratio, scale / layer.scale))
 
 
-@pytest.mark.parametrize("name", ["bloom", "mpt", "t5", "mpnet"])
-def test_with_another_scale_a_bias_that_is_added_unscaled_stays(opened: Opened, name: str) -> None:
-    if opened.name != name:
-        pytest.skip("another family")
+@pytest.mark.parametrize("opened", ["bloom", "mpt", "t5", "mpnet"], indirect=True)
+def test_with_another_scale_a_bias_that_is_added_unscaled_stays(opened: Opened) -> None:
     layer = opened.trace.layer(0, opened.trace.kinds[0])
     found = what_if(layer, 0.125, causal=False)
     bias = layer.position_bias
@@ -555,8 +553,8 @@ def test_with_another_scale_a_bias_that_is_added_unscaled_stays(opened: Opened, 
     assert torch.equal(found.position_bias.cells, bias.cells)
 
 
+@pytest.mark.parametrize("opened", WITH_TERMS, indirect=True)
 def test_texts_of_a_batch_have_the_terms_that_they_have_alone(opened: Opened) -> None:
-    with_terms(opened)
     texts = [opened.model.tokenize(text) for text in (TEXT, PAIR)]
     for number, (weights, _) in enumerate(opened.model.batch_weights(texts, "encoder")):
         for text, padded in zip(texts, weights, strict=True):
