@@ -137,6 +137,10 @@ def test_heads_of_keys_that_no_longer_fit_are_as_many_as_heads_again() -> None:
     assert not at.exception
     assert (walk(at)[1].header.shared_by, at.selectbox(key="kv_heads").value) == (1, None)
     assert "kv_heads" not in at.query_params
+    at = open_page("", SETTINGS_OPEN, step="qkv", text=TEXT, heads="8", kv_heads="4")
+    at.selectbox(key="kv_heads").set_value(2)
+    at.slider(key="heads").set_value(6).run()
+    assert (walk(at)[1].header.shared_by, dict(at.query_params)["kv_heads"]) == (3, "2"), "the new number fits"
 
 
 @pytest.mark.parametrize("qkv", ["identity", "positions"])
