@@ -124,8 +124,8 @@ KEYS: dict[str, Key] = {
     "kv_heads": Key(
         None,
         Integer(1, 8),
-        "how many heads of keys and values the toy's heads share (on S and C only with `qkv=linear`); without it, or "
-        "if they can't, each has its own",
+        "how many heads of keys and values the toy's heads share (S, C: only with `qkv=linear`); without it, each "
+        "has its own",
     ),
     "head_size": Key(8, Integer(2, 64), "the width D of a head"),
     "scale": Key("sqrt_d", Scale(), "what the scores are multiplied by: 1/√D, 1/√C, 1, or this"),
