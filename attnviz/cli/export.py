@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
 from attnviz.cli import failed
+from attnviz.formatting import counted
 from attnviz.hosts import is_local
 from attnviz.sources import SOURCES
+from attnviz.toy.config import fitting_heads, shared_counts
 
 if TYPE_CHECKING:
     from attnviz.export.jobs import Exporter, Job
@@ -59,7 +61,11 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     toy.add_argument("--positions", help="none, sinusoidal, lab, random, rotary, alibi or buckets")
     toy.add_argument("--qkv", help="linear, identity or positions")
     toy.add_argument("--heads", help="number of heads, 1 to 8")
-    toy.add_argument("--kv-heads", help="how many heads of keys and values they share, 1 to 8 (default: as many)")
+    toy.add_argument(
+        "--kv-heads",
+        help="how many heads of keys and values they share, 1 to 8 (default: as many); except on Transformer, "
+        "it needs --qkv linear",
+    )
     toy.add_argument("--head-size", help="width of a head, 2 to 64")
     toy.add_argument("--scale", help="sqrt_d, sqrt_c, off or a number")
     toy.add_argument("--model-width", help="numbers of a token, 8 to 512")
@@ -156,7 +162,7 @@ def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], lis
     from attnviz.links.pages import PAGES
     from attnviz.links.values import BadValueError
     from attnviz.settings import settings
-    from attnviz.sources import PRETRAINED, SOURCES
+    from attnviz.sources import PRETRAINED, SOURCES, TOY
 
     linked = dict(parse_qsl(urlsplit(arguments.link).query, keep_blank_values=True)) if arguments.link else {}
     if arguments.link and not urlsplit(arguments.link).scheme.startswith("http"):
@@ -182,8 +188,8 @@ def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], lis
             view[name] = KEYS[name].read(raw)
         except BadValueError as error:
             raise UsageError(f"--{name.replace('_', '-')} {raw} {error}") from error
-    if arguments.kv_heads is not None:
-        _check_shared(view)
+    if view["source"] == TOY.key:
+        _check_heads(arguments, view, takes)
     texts = _texts(arguments) or ([view["text"]] if arguments.link else [])
     if not texts:
         raise UsageError("a text is needed: in quotes, as --texts FILE, or as --link")
@@ -197,17 +203,34 @@ def read_views(arguments: argparse.Namespace) -> tuple[list[dict[str, Any]], lis
     return [{**view, "text": text} for text in texts], layers, heads
 
 
-def _check_shared(view: Mapping[str, Any]) -> None:
-    """Check that the toy's heads can share as many heads of keys and values as asked.
+def _check_heads(arguments: argparse.Namespace, view: Mapping[str, Any], takes: Collection[str]) -> None:
+    """Check that the toy has the numbers of heads and of heads of keys that options ask for.
+
+    A link alone is not checked: its numbers are fitted, as in the app.
+
+    Args:
+        arguments: the options.
+        view: the link's view with the options.
+        takes: the settings that the page has. A whole model has a width, which its heads divide, and no `qkv`: its
+            projections are linear.
 
     Raises:
-        UsageError: they can't.
+        UsageError: it can't have them.
     """
     heads, shared = view["heads"], view["kv_heads"]
-    if view["qkv"] != "linear":
-        raise UsageError(f"--kv-heads needs --qkv linear: with {view['qkv']}, no keys are shared")
-    if heads % shared:
-        raise UsageError(f"{heads} heads can't share {shared} heads of keys and values: --kv-heads divides --heads")
+    if "width" in takes:
+        heads = fitting_heads(heads, view["width"])
+        if arguments.heads is not None and heads != view["heads"]:
+            asked = view["heads"]
+            raise UsageError(f"--heads {asked}: a width of {view['width']} can't be divided into {asked} heads")
+    if "qkv" in takes and view["qkv"] != "linear":
+        if arguments.kv_heads is not None:
+            raise UsageError(f"--kv-heads needs --qkv linear: with {view['qkv']}, no keys are shared")
+        return
+    is_asked = arguments.heads is not None or arguments.kv_heads is not None
+    if is_asked and shared not in (None, heads, *shared_counts(heads)):
+        which = f"{counted(shared, 'head')} of keys and values"
+        raise UsageError(f"{counted(heads, 'head')} can't share {which}: --kv-heads divides the number of heads")
 
 
 def _texts(arguments: argparse.Namespace) -> list[str]:

@@ -124,7 +124,7 @@ KEYS: dict[str, Key] = {
     "kv_heads": Key(
         None,
         Integer(1, 8),
-        "how many heads of keys and values the toy's heads share (of the block, with `qkv=linear`); without it, each "
+        "how many heads of keys and values the toy's heads share (S, C: only with `qkv=linear`); without it, each "
         "has its own",
     ),
     "head_size": Key(8, Integer(2, 64), "the width D of a head"),

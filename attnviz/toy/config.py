@@ -84,7 +84,7 @@ class ToyConfig:
     def of(cls, get: Callable[[str], Any]) -> ToyConfig:
         """Return the settings of a view; `get` returns a setting by its link key.
 
-        If the number of heads of keys does not divide that of all heads, `fitting_heads` replaces it.
+        A number of heads of keys that does not fit is left out (`fitting_kv_heads`).
 
         Raises:
             ValueError: a number is out of range.
@@ -94,7 +94,7 @@ class ToyConfig:
             "mask_value", "cap", "sink", "window", "qk_norm", "projection", "seed",
         )  # fmt: skip
         causal, width, bias = get("mask") == "causal", get("model_width"), get("projection_bias")
-        shared = get("kv_heads") and fitting_heads(get("kv_heads"), get("heads"))
+        shared = fitting_kv_heads(get("kv_heads"), get("heads"))
         return cls(**{name: get(name) for name in names}, causal=causal, width=width, bias=bias, kv_heads=shared)
 
     def __post_init__(self) -> None:
@@ -235,15 +235,15 @@ class TransformerConfig:
     def of(cls, get: Callable[[str], Any]) -> TransformerConfig:
         """Return the settings of a view; `get` returns a setting by its link key.
 
-        If the number of heads does not divide the width, or that of heads of keys does not divide the number of heads,
-        `fitting_heads` replaces it.
+        If the number of heads does not divide the width, `fitting_heads` replaces it. A number of heads of keys that
+        does not fit these is left out (`fitting_kv_heads`).
 
         Raises:
             ValueError: a number is out of range.
         """
         settings = {field.name: get(field.name) for field in fields(cls)}
         heads, shared = fitting_heads(settings["heads"], settings["width"]), settings["kv_heads"]
-        return cls(**{**settings, "heads": heads, "kv_heads": shared and fitting_heads(shared, heads)})
+        return cls(**{**settings, "heads": heads, "kv_heads": fitting_kv_heads(shared, heads)})
 
     def __post_init__(self) -> None:
         for name, value, low, high in (
@@ -329,5 +329,15 @@ def default_hidden_width(width: int) -> int:
 
 
 def fitting_heads(heads: int, width: int) -> int:
-    """Return the largest number of heads, at most `heads`, that divides the width, or a number of heads."""
+    """Return the largest number of heads, at most `heads`, that divides the width."""
     return next(count for count in range(min(heads, width), 0, -1) if width % count == 0)
+
+
+def shared_counts(heads: int) -> list[int]:
+    """Return the numbers of heads of keys that so many heads can share, ascending: all below it that divide it."""
+    return [count for count in range(1, heads) if heads % count == 0]
+
+
+def fitting_kv_heads(kv_heads: int | None, heads: int) -> int | None:
+    """Return a number of heads of keys if so many heads can share them; else None: each has its own."""
+    return kv_heads if kv_heads in shared_counts(heads) else None

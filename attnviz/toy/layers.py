@@ -222,7 +222,7 @@ class FeedForward(nn.Module):
 class _Layer(nn.Module):
     """The parts of both encoder and decoder layers: causal or full self-attention, and a final feed-forward."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 — each setting by its name, so that a wrong one is refused
         self,
         width: int = WIDTH,
         heads: int = HEADS,
@@ -233,7 +233,8 @@ class _Layer(nn.Module):
         dropout: float = 0.0,
         bias: bool = True,
         eps: float = EPS,
-        **of_attention: Any,
+        kv_heads: int | None = None,
+        qk_norm: bool = False,
     ) -> None:
         """Draw the weights as `nn.Linear` does.
 
@@ -247,14 +248,15 @@ class _Layer(nn.Module):
                 also drop attention weights and hidden activations.
             bias: whether linear maps and norms add a bias.
             eps: added to the variance in the norms.
-            of_attention: `kv_heads` and `qk_norm` of `MultiHeadAttention`.
+            kv_heads: as in `MultiHeadAttention`.
+            qk_norm: as in `MultiHeadAttention`.
 
         Raises:
             ValueError: as in `MultiHeadAttention`, or there is no such activation.
         """
         super().__init__()
         self.norm_first = norm_first
-        self.attention = MultiHeadAttention(width, heads, bias=bias, **of_attention)
+        self.attention = MultiHeadAttention(width, heads, kv_heads=kv_heads, qk_norm=qk_norm, bias=bias)
         self.attention_norm = nn.LayerNorm(width, eps=eps, bias=bias)
         self.feed_forward = FeedForward(width, feed_forward, activation=activation, bias=bias)
         self.feed_forward_norm = nn.LayerNorm(width, eps=eps, bias=bias)

@@ -310,14 +310,23 @@ class AttentionSize:
     value_size: int
     """The width of a head's values"""
     projections: tuple[MapSize, ...]
-    """The maps to queries, keys and values"""
+    """The maps to queries, keys and values, in order of computation"""
     output: tuple[MapSize, ...]
     """W_O; empty if there is no output projection"""
 
     @property
     def key_heads(self) -> int | None:
-        """How many heads of keys there are; None if that is not known."""
-        return self.projections[1].outputs // self.head_size if len(self.projections) == 3 else None
+        """How many heads of keys there are, which divides H; None if that is not known.
+
+        Three maps are those to queries, keys and values only if the last two give as many heads. In multi-head latent
+        attention they are one to queries and two to keys and values, one after the other.
+        """
+        if len(self.projections) != 3:
+            return None
+        _, key, value = self.projections
+        count, rest = divmod(key.outputs, self.head_size)
+        is_known = not rest and value.outputs == count * self.value_size
+        return count if is_known and count and self.heads % count == 0 else None
 
 
 @dataclass(frozen=True, slots=True)

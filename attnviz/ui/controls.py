@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from attnviz import trained
+from attnviz.formatting import counted
 from attnviz.links.link import KEYS, STRETCH
 from attnviz.settings import settings
 from attnviz.sources import SOURCES, Get, Names, Source
@@ -28,7 +29,8 @@ from attnviz.toy.config import (
     MIN_CAP,
     MIN_WIDTH,
     NOT_ADDED,
-    fitting_heads,
+    fitting_kv_heads,
+    shared_counts,
 )
 from attnviz.trained.shipped import is_kept, title
 from attnviz.ui import state, trained_models
@@ -199,25 +201,29 @@ def norms_of_keys() -> None:
 
 
 def heads_of_keys() -> None:
-    """Show the numbers of heads of keys that divide that of a toy's heads, which `fit_heads_of_keys` has fitted."""
-    heads, chosen = state.get("heads"), state.get("kv_heads")
-    fitting = (count for count in range(1, heads + 1) if heads % count == 0)
-    options = [count for count in fitting if count < heads or count in (1, chosen)]
+    """Show the numbers of heads of keys that a toy's heads can share; `fit_heads_of_keys` has fitted the view's."""
+    options = shared_counts(state.get("heads"))
     state.bound(
         "kv_heads", st.selectbox, "Heads of keys", options, among=options, index=None, placeholder="as many",
-        help=KV_HEADS_HELP,
+        help=KV_HEADS_HELP, disabled=not options,
     )  # fmt: skip
 
 
 def fit_heads_of_keys() -> None:
-    """Replace a number of heads of keys that does not divide that of all heads, with a note."""
+    """Go back to as many heads of keys as heads if these can't share the view's number, with a note.
+
+    The number of heads itself also means as many, which needs no note.
+    """
     state.sync_widget("kv_heads")
     heads, chosen = state.get("heads"), state.get("kv_heads")
-    if chosen is None or heads % chosen == 0:
+    if chosen is None or fitting_kv_heads(chosen, heads) == chosen:
         return
-    fitting = fitting_heads(chosen, heads)
-    state.note(f"{heads} heads can't share {chosen} heads of keys evenly, so there are {fitting}.")
-    state.put("kv_heads", fitting)
+    if chosen > heads:
+        can_share = counted(heads, "head")
+        state.note(f"{chosen} heads of keys are more than {can_share} can share, so none are shared.")
+    elif chosen < heads:
+        state.note(f"{heads} heads can't share {chosen} heads of keys evenly, so each has its own.")
+    state.put("kv_heads", None)
 
 
 def _block_controls() -> None:

@@ -135,7 +135,7 @@ def begin(page: str) -> None:
     is_known = part is not None or (is_own and _is_known(query, links, page_changed))
     opens_first_view = is_bare and page_changed and bool(PAGES[page].opening) and _is_untouched()
     if is_known and not opens_first_view:
-        if kept.opened_view not in (None, kept.view):
+        if kept.notes and kept.opened_view is not None and (kept.opened_view != kept.view or _is_changed_by_widget()):
             kept.notes = []  # the user has changed the view since
         acknowledges = not page_changed and query == links[-1]
         pending = [*links, query] if page_changed else links[-1:] if acknowledges else links
@@ -161,6 +161,11 @@ def _is_untouched() -> bool:
     """Whether the session began with a bare address, and the user has changed nothing of the view since."""
     view, opened = _kept().view, _kept().opened_view
     return _kept().is_bare and opened is not None and {**opened, **{name: view[name] for name in SHARED_KEYS}} == view
+
+
+def _is_changed_by_widget() -> bool:
+    """Whether the browser has sent a value of a widget that the view does not have yet: `bound` takes it later."""
+    return any(st.session_state.get(name, value) != value for name, value in _kept().view.items())
 
 
 def _query() -> dict[str, str]:

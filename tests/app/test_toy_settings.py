@@ -93,20 +93,54 @@ def test_heads_can_share_keys_and_queries_and_keys_can_be_normalised() -> None:
 
 def test_a_number_of_heads_of_keys_that_does_not_fit_is_replaced_with_a_note() -> None:
     at = open_page("", SETTINGS_OPEN, step="qkv", text=TEXT, heads="6", kv_heads="4")
-    assert messages(at) == "6 heads can't share 4 heads of keys evenly, so there are 3."
-    assert walk(at)[1].header.shared_by == 2
+    assert messages(at) == "6 heads can't share 4 heads of keys evenly, so each has its own."
+    assert (walk(at)[1].header.shared_by, "kv_heads" in at.query_params) == (1, False)
     assert at.selectbox(key="kv_heads").options == ["1", "2", "3"]
     at.slider(key="heads").set_value(5).run()
-    assert (walk(at)[1].header.shared_by, at.selectbox(key="kv_heads").options) == (5, ["1"])
-    at.selectbox(key="kv_heads").set_value(None).run()
-    assert (walk(at)[1].header.shared_by, "kv_heads" in at.query_params) == (1, False)
+    assert (messages(at), at.selectbox(key="kv_heads").options) == ("", ["1"])
 
 
-def test_as_many_heads_of_keys_as_heads_can_be_chosen_by_a_link() -> None:
-    at = open_page("", SETTINGS_OPEN, step="qkv", text=TEXT, heads="4", kv_heads="4")
-    assert messages(at) == ""
-    assert at.selectbox(key="kv_heads").options == ["1", "2", "4"]
-    assert walk(at)[1].header.shared_by == 1
+@pytest.mark.parametrize(
+    ("heads", "keys", "said"),
+    [
+        ("1", "8", "8 heads of keys are more than 1 head can share, so none are shared."),
+        ("2", "4", "4 heads of keys are more than 2 heads can share, so none are shared."),
+        ("3", "2", "3 heads can't share 2 heads of keys evenly, so each has its own."),
+        ("4", "4", ""),
+        ("1", "1", ""),
+        ("4", "2", ""),
+    ],
+)
+def test_a_note_says_why_heads_do_not_share_what_a_link_asks_for(heads: str, keys: str, said: str) -> None:
+    at = open_page("", step="qkv", text=TEXT, heads=heads, kv_heads=keys)
+    assert messages(at) == said
+    assert walk(at)[1].header.shared_by == (2 if (heads, keys) == ("4", "2") else 1)
+
+
+def test_the_list_offers_what_differs_from_as_many_heads_of_keys_as_heads() -> None:
+    for heads, offered in (("1", []), ("2", ["1"]), ("4", ["1", "2"]), ("7", ["1"]), ("8", ["1", "2", "4"])):
+        at = open_page("", SETTINGS_OPEN, step="qkv", text=TEXT, heads=heads, kv_heads=heads)
+        chosen = at.selectbox(key="kv_heads")
+        assert (chosen.options, chosen.value, chosen.disabled) == (offered, None, not offered)
+        assert "kv_heads" not in at.query_params
+
+
+def test_heads_of_keys_that_no_longer_fit_are_as_many_as_heads_again() -> None:
+    """Also if both numbers come with one message of the browser."""
+    at = open_page("", SETTINGS_OPEN, step="qkv", text=TEXT, heads="8")
+    at.selectbox(key="kv_heads").set_value(2).run()
+    for heads, shared in ((6, 3), (3, 1), (6, 1)):
+        at.slider(key="heads").set_value(heads).run()
+        assert (walk(at)[1].header.shared_by, messages(at)) == (shared, "")
+    at.selectbox(key="kv_heads").set_value(3)
+    at.slider(key="heads").set_value(4).run()
+    assert not at.exception
+    assert (walk(at)[1].header.shared_by, at.selectbox(key="kv_heads").value) == (1, None)
+    assert "kv_heads" not in at.query_params
+    at = open_page("", SETTINGS_OPEN, step="qkv", text=TEXT, heads="8", kv_heads="4")
+    at.selectbox(key="kv_heads").set_value(2)
+    at.slider(key="heads").set_value(6).run()
+    assert (walk(at)[1].header.shared_by, dict(at.query_params)["kv_heads"]) == (3, "2"), "the new number fits"
 
 
 @pytest.mark.parametrize("qkv", ["identity", "positions"])

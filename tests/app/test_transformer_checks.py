@@ -27,8 +27,10 @@ from attnviz.tokens import NO_ID, WordTokenizer
 from attnviz.toy.config import EXAMPLE_TARGET, TransformerConfig
 from attnviz.toy.transformer import Transformer, draw_stack, trace_transformer
 from attnviz.trace.layer import Norm
+from attnviz.trace.model import AttentionSize, MapSize, ModelSizes
 from attnviz.trace.vocabulary import Vocabulary
 from attnviz.ui.transformer.checks import CAUSAL, NOT_CAUSAL
+from attnviz.ui.transformer.overview import _shared_keys
 from tests.app.pages import captions, figures, html, messages, open_page, payloads
 from tests.unit.families import save
 from tests.unit.pretrained import architectures
@@ -168,6 +170,8 @@ def test_order_matters_with_positions_alone() -> None:
     assert max(without) < 1e-5
     assert max(with_them) > 0.1
     assert not opened("positions", positions="none").exception
+    turned = opened("positions", positions="rotary", architecture="both").info[0].value
+    assert "each self-attention turns its queries and keys" in turned, "the attention to the encoder does not"
 
 
 @pytest.mark.parametrize("architecture", ["encoder", "decoder"])
@@ -296,6 +300,18 @@ def test_the_cost_of_a_models_own_shapes_is_shown(tmp_path: Path) -> None:
     parameters = captions(opened("parameters", source="pretrained", model=str(tmp_path)))
     assert "2 maps of 32 × 48" in parameters
     assert "4 heads of queries share 2 heads of keys and values here" in parameters
+
+
+def test_shared_keys_are_named_only_if_every_attention_has_as_many() -> None:
+    def named(*outputs: int, narrow: tuple[MapSize, ...] = ()) -> str:
+        square, maps = MapSize(32, 32), ((MapSize(32, 32), MapSize(32, each), MapSize(32, each)) for each in outputs)
+        attentions = (AttentionSize(4, 8, 8, each, (square,)) for each in (*maps, *([narrow] if narrow else [])))
+        return _shared_keys(ModelSizes(tuple(attentions), ()))
+
+    assert named(16, 16).startswith(" 4 heads of queries share 2 heads of keys and values here")
+    assert named(8).startswith(" 4 heads of queries share 1 head of keys and values here")
+    assert named(32, 32) == named(32, 16) == named(24, 24) == named(64) == named() == ""
+    assert named(16, narrow=(MapSize(32, 96),)) == named(narrow=(MapSize(32, 96),)) == ""
 
 
 def test_the_overview_of_the_built_in_model_has_the_shapes_of_transformers() -> None:

@@ -219,7 +219,7 @@ def _shared_keys(sizes: ModelSizes) -> str:
     """Say how many heads of queries share how many heads of keys, as a sentence; "" if none do, or if that differs."""
     counts = {(size.heads, size.key_heads) for size in sizes.attentions}
     heads, shared = counts.pop() if len(counts) == 1 else (0, None)
-    if shared is None or shared >= heads or heads % shared:
+    if shared is None or shared == heads:
         return ""
     which = counted(shared, "head")
     return f" {heads} heads of queries share {which} of keys and values here, so the maps to these are narrower."

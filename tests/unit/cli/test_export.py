@@ -189,6 +189,53 @@ def test_heads_of_keys_that_cannot_be_shared_are_refused(
     assert export(tmp_path, "a b", "--source", "toy", "--heads", "4", "--kv-heads", "2", "--format", "npz") == 0
 
 
+TOYS_LINK = "https://hall.example/?text=a+b&source=toy&"
+WHOLE_LINK = "https://hall.example/transformer?text=a+b&"
+
+
+@pytest.mark.parametrize(
+    ("link", "asked", "said"),
+    [
+        (f"{WHOLE_LINK}heads=6", ("--kv-heads", "3"), "4 heads can't share 3 heads of keys and values"),
+        (f"{WHOLE_LINK}heads=4&kv_heads=2", ("--heads", "3"), "--heads 3: a width of 32 can't be divided into 3 heads"),
+        (f"{WHOLE_LINK}heads=4&kv_heads=4", ("--heads", "2"), "2 heads can't share 4 heads of keys and values"),
+        (f"{TOYS_LINK}heads=4&kv_heads=2", ("--heads", "3"), "3 heads can't share 2 heads of keys and values"),
+        (f"{TOYS_LINK}heads=4&qkv=identity", ("--kv-heads", "2"), "--kv-heads needs --qkv linear"),
+    ],
+)
+def test_a_number_of_heads_that_is_asked_for_is_never_replaced(
+    link: str, asked: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert export(tmp_path, "--link", link, *asked, "--format", "py") == 2
+    assert said in capsys.readouterr().err
+    assert not list(tmp_path.glob("*"))
+
+
+@pytest.mark.parametrize(
+    ("link", "asked", "heads", "shared"),
+    [
+        (f"{WHOLE_LINK}heads=6", ("--kv-heads", "4"), 4, None),
+        (f"{WHOLE_LINK}heads=6", ("--kv-heads", "2"), 4, 2),
+        (f"{WHOLE_LINK}heads=4&qkv=identity", ("--kv-heads", "2"), 4, 2),
+        (f"{WHOLE_LINK}heads=4&kv_heads=2", ("--heads", "8"), 8, 2),
+        (f"{WHOLE_LINK}heads=6&kv_heads=3", (), 4, None),
+    ],
+)
+def test_heads_of_a_whole_model_are_fitted_to_its_width_before_they_share_keys(
+    link: str, asked: tuple[str, ...], heads: int, shared: int | None, tmp_path: Path
+) -> None:
+    """Whatever `qkv` is, which the whole model does not have."""
+    assert export(tmp_path, "--link", link, *asked, "--format", "py") == 0
+    code = next(tmp_path.glob("*.py")).read_text(encoding="utf-8")
+    assert f"H = {heads}" in code or f", {heads}, " in code
+    assert (f"G = {shared}" in code) if shared else "G = " not in code
+
+
+def test_a_setting_of_the_toy_is_not_checked_for_another_source(tmp_path: Path) -> None:
+    link = "https://hall.example/?text=a+b&source=pretrained&heads=4&kv_heads=2"
+    assert export(tmp_path, "--link", link, "--heads", "3", "--format", "npz") == 0
+
+
 def test_as_a_command(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "attnviz", "export", "<b>", "--source", "toy", "--format", "npz", "--out", "."]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=200, check=False)

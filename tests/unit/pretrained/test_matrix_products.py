@@ -15,7 +15,7 @@ from torch.utils.flop_counter import FlopCounterMode
 from attnviz.measures.cost import cost, equal_at, weights
 from attnviz.pretrained import load, open_model
 from attnviz.pretrained.passes import watch_maps
-from attnviz.trace.model import MapSize
+from attnviz.trace.model import AttentionSize, MapSize
 from tests.unit.families import BART, BERT, FAMILIES, SIZES
 from tests.unit.pretrained.architectures import tokenizer
 
@@ -121,6 +121,39 @@ def test_a_gate_and_shared_keys_are_seen() -> None:
     assert [(one.inputs, one.outputs) for one in attention.projections] == [(32, 32), (32, 16), (32, 16)]
     assert [(one.inputs, one.outputs) for one in gated] == [(32, 48), (32, 48), (48, 32)]
     assert len(sizes.attentions) == len(sizes.feed_forwards) == 2
+
+
+LATENT = {
+    "num_attention_heads": 4, "num_key_value_heads": 4, "q_lora_rank": None, "kv_lora_rank": 24, "qk_rope_head_dim": 8,
+    "qk_nope_head_dim": 8, "v_head_dim": 8, "first_k_dense_replace": 2,
+}  # fmt: skip
+"""Keys and values are made of 24 numbers a token; the map to these and to 8 more is as wide as 2 heads of keys"""
+
+
+@pytest.mark.parametrize(
+    ("make", "heads"),
+    [
+        (lambda: tf.DeepseekV3Model(tf.DeepseekV3Config(**BERT | LATENT)), None),
+        (MODELS["deepseek"][0], None),
+        (MODELS["gpt2"][0], None),
+        (MODELS["bert"][0], 4),
+        (MODELS["llama"][0], 2),
+        (MODELS["qwen3"][0], 2),
+    ],
+)
+def test_heads_of_keys_are_those_of_the_configuration_or_not_known(make: Any, heads: int | None) -> None:
+    model, ours = opened(make)
+    assert {one.key_heads for one in ours.description.sizes.attentions} == {heads}
+    assert heads in (None, getattr(model.config, "num_key_value_heads", model.config.num_attention_heads))
+
+
+def test_heads_of_keys_are_counted_by_the_map_to_keys_and_known_if_it_agrees_with_the_map_to_values() -> None:
+    def counted_by(key: int, value: int) -> int | None:
+        maps = MapSize(32, 32), MapSize(32, key), MapSize(32, value)
+        return AttentionSize(4, 8, 4, maps, (MapSize(16, 32),)).key_heads
+
+    assert [counted_by(*each) for each in ((32, 16), (16, 8), (8, 4))] == [4, 2, 1]
+    assert [counted_by(*each) for each in ((16, 16), (12, 6), (64, 32), (24, 12), (20, 8), (0, 0))] == [None] * 6
 
 
 @pytest.mark.parametrize("name", ["Mixtral", "Phimoe"])  # the router of the second is a linear map that returns a tuple

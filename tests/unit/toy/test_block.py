@@ -540,8 +540,9 @@ def test_a_number_of_heads_of_keys_divides_that_of_the_heads() -> None:
         with pytest.raises(ValueError, match=f"^4 heads can't share {kv_heads} heads of keys and values$"):
             ToyConfig(heads=4, kv_heads=kv_heads)
     assert ToyConfig(heads=4, kv_heads=2, qkv="positions").shared_by == 1
-    view, _ = read_link({"text": "a", "heads": "6", "kv_heads": "4"})
-    assert ToyConfig.of(view.__getitem__).kv_heads == 3
+    for heads, linked, expected in (("6", "4", None), ("6", "3", 3), ("4", "4", None), ("1", "1", None)):
+        view, _ = read_link({"text": "a", "heads": heads, "kv_heads": linked})
+        assert ToyConfig.of(view.__getitem__).kv_heads == expected
 
 
 def test_a_links_settings_are_the_toys() -> None:

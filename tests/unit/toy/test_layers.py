@@ -406,3 +406,12 @@ def test_negative_sizes_are_refused() -> None:
             make(-1, 4)
         with pytest.raises(ValueError, match=r"^4 positions of width -1: neither can be negative$"):
             make(4, -1)
+
+
+@pytest.mark.parametrize("layer", [EncoderLayer, DecoderLayer, Encoder, Decoder, Seq2Seq])
+@pytest.mark.parametrize("argument", ["rotary", "kv_head", "of_attention"])
+def test_an_argument_that_a_layer_does_not_have_is_refused(layer: Any, argument: str) -> None:
+    """The positions of a stack are set after it is made, for self-attention alone."""
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{argument}'"):
+        layer(8, 2, **{argument: True}) if layer in (EncoderLayer, DecoderLayer) else layer(8, **{argument: True})
+    assert layer(8, heads=2, kv_heads=1, qk_norm=True)

@@ -137,9 +137,13 @@ def test_a_whole_model_is_transformers(architecture: Any, kv_heads: int | None, 
         expected = theirs(inputs_embeds=x[None], attention_mask=seen, use_cache=False).last_hidden_state[0]
     torch.testing.assert_close(hidden, expected, **NEAR)
     blocks = blocks_of(ours, recorder.calls)[architecture]
-    for block, weights in zip(blocks, all_weights, strict=True):
-        torch.testing.assert_close(block.attention.attentions(), weights[0], **WEIGHTS_NEAR)
+    for layer, block, weights in zip(ours.layers, blocks, all_weights, strict=True):
+        torch.testing.assert_close(block.attention.attentions(), weights[0], rtol=0, atol=1e-6)
         assert block.attention.shared_by == 4 // (kv_heads or 4)
+        for name in ("query", "key") if qk_norm else ():
+            gamma = layer.attention.get_parameter(f"{name}_norm.weight")  # type: ignore[operator, union-attr]
+            expected = F.rms_norm(block.attention.projected(name), (8,), gamma, eps=1e-6)  # type: ignore[arg-type]
+            torch.testing.assert_close(block.attention.normed(name), expected)  # type: ignore[arg-type]
 
 
 def own_attention(attention: nn.Module, _: Any, x: Tensor, *given: Any, **__: Any) -> Tensor:
@@ -372,8 +376,9 @@ def test_a_number_of_heads_of_keys_divides_that_of_the_heads(kv_heads: int) -> N
 
 def test_a_link_is_fitted_to_the_width_and_then_to_the_heads() -> None:
     for link, heads, fitting in (
-        ({"width": "48", "heads": "6", "kv_heads": "4"}, 6, 3), ({"width": "32", "heads": "6", "kv_heads": "5"}, 4, 4),
-        ({"heads": "4", "kv_heads": "2"}, 4, 2), ({"heads": "1", "kv_heads": "8"}, 1, 1), ({"heads": "4"}, 4, None),
+        ({"width": "48", "heads": "6", "kv_heads": "4"}, 6, None), ({"heads": "1", "kv_heads": "8"}, 1, None),
+        ({"width": "32", "heads": "6", "kv_heads": "2"}, 4, 2), ({"heads": "6", "kv_heads": "3"}, 4, None),
+        ({"heads": "4", "kv_heads": "2"}, 4, 2), ({"heads": "4", "kv_heads": "4"}, 4, None), ({"heads": "4"}, 4, None),
     ):  # fmt: skip
         view, notes = read_link({"text": "a", **link})
         assert not notes
