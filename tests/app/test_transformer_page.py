@@ -58,7 +58,7 @@ def test_a_soft_cap_a_sink_and_a_window_are_among_the_settings_and_in_the_link()
     shown = panels(at)
     np.testing.assert_allclose(np.nan_to_num(shown["weights"]), expected.weights, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(shown["sink"], expected.sink, rtol=1e-5, atol=1e-6)
-    assert any("a window limits what a token sees of its own text" in one.value for one in at.caption)
+    assert any("a token sees no further than its window in its own text" in one.value for one in at.caption)
 
 
 def test_heads_can_share_keys_and_queries_and_keys_can_be_normalised() -> None:
