@@ -15,6 +15,8 @@ TINY_DIGITS = 2
 """Digits after the point of a number that is written with a power of ten because it is near 0"""
 LEAST_PERCENT = 1e-3
 """Smaller percentages above 0 are said to be less than this"""
+ROUNDED_PERCENT = 1e-4
+"""What the sum of a softmax's float32 shares may lack of 100 %"""
 HUGE = 1e6
 """From this magnitude on, a number is written with a power of ten"""
 
@@ -69,7 +71,7 @@ def share_text(weight: float) -> str:
     """Return a share of 1 as the browser writes it: "97 %", "0.40 %", "99.85 %"; only one that is all is "100 %"."""
     of_100 = 100 * weight
     left = min(of_100, 100 - of_100)
-    if left >= 1 or left <= 0:
+    if left >= 1 or left <= 0 or 100 - of_100 < ROUNDED_PERCENT:
         return f"{number(of_100, 0)} %"
     if left >= 0.01:
         return f"{number(of_100, 2)} %"

@@ -1068,14 +1068,16 @@ def test_what_has_no_room_above_and_below_a_narrow_matrix_is_its_symbol_and_ever
       const widthOf = (text) => 8 * text.length;
       const heads = Array.from({ length: 12 }, (_, head) => [32 * head + 15, String(head)]);
       return [
-        ["K key", "X hidden states", "A · tired"].map((title) => m.fitTitle(title, 20, widthOf)),
+        ["K key", "X hidden states"].map((title) => m.fitTitle(title, 20, widthOf)),
+        ["A · tired", "+ content → position", "x · W₁ + b₁", "W query"].map((title) => m.fitTitle(title, 48, widthOf)),
         [m.fitTitle("K key", 40, widthOf), m.fitTitle("head outputs", 48, widthOf)],
         m.spaced(heads, 0.3, widthOf).map(([, text]) => text),
         m.spaced(heads, 1, widthOf).length,
       ];
     """
     assert run("board/layout.ts", body) == [
-        ["K", "X", "A"],
+        ["K", "X"],
+        ["A ·…ed", "+ c…on", "x ·…b₁", "W q…ry"],
         ["K key", "hea…ts"],
         ["0", "2", "4", "6", "8", "10"],
         12,

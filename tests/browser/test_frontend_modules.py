@@ -201,7 +201,7 @@ def test_numbers_are_never_rounded_to_a_lie(plain_page: Page, served: str) -> No
 
 
 def test_shares_read_the_same_in_the_browser_and_in_python(run: Run) -> None:
-    given = [0, 1, 0.97, 0.0151, 0.0099, 0.00004, 0.9901, 0.99846, 0.99996, 0.5, 1.0000001, 0.01, 0.99]
+    given = [0, 1, 0.97, 0.0151, 0.0099, 0.00004, 0.9901, 0.99846, 0.99996, 0.5, 1.0000001, 0.99999994, 0.01, 0.99]
     assert run("core/format.ts", "return given.map(m.share)", given) == [share_text(one) for one in given]
 
 

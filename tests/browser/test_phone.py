@@ -178,6 +178,7 @@ def test_the_drawer_closes_by_its_button_after_a_choice_and_by_a_tap_beside_it(a
     for end in ends:
         page.get_by_role("button", name="Settings", exact=True).tap()
         expect(side_bar).to_have_attribute("data-collapsed", "false")
+        expect(page.get_by_role("button", name="Lecture", exact=True)).to_be_hidden()  # so that no key gets under it
         end()
         expect(side_bar).to_have_attribute("data-collapsed", "true")
     page.wait_for_url(re.compile("source=pretrained"))

@@ -85,9 +85,10 @@ def test_a_small_share_does_not_read_as_0() -> None:
 
 
 def test_a_share_that_is_neither_nothing_nor_all_does_not_read_as_such() -> None:
-    given = (0, 1, 0.97, 0.0151, 0.0099, 0.00004, 0.9901, 0.99846, 0.99996, 0.5)
+    given = (0, 1, 0.97, 0.0151, 0.0099, 0.00004, 0.9901, 0.99846, 0.99996, 0.5, 0.99999994)
     assert [share_text(one) for one in given] == [
         "0 %", "100 %", "97 %", "2 %", "0.99 %", "less than 0.01 %", "99.01 %", "99.85 %", "more than 99.99 %", "50 %",
+        "100 %",
     ]  # fmt: skip
 
 

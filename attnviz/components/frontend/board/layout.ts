@@ -249,10 +249,11 @@ export function shorten(text: string, room: number, widthOf: WidthOf) {
   return "…";
 }
 
-/** The title of a matrix in `room` px: whole, or its symbol ("K" of "K key"), or shortened in the middle. */
+const NAMED = /^(Q|K|V|X) \p{Letter}[\p{Letter} ]*$/u; // a matrix's symbol and its name, as "K key"; no formula
+
+/** The title of a matrix in `room` px: whole, or its symbol, or shortened in the middle. */
 export function fitTitle(title: string, room: number, widthOf: WidthOf) {
-  const [symbol, ...rest] = title.split(" ");
-  return symbol.length === 1 && rest.length && widthOf(title) > room ? symbol : shorten(title, room, widthOf);
+  return NAMED.test(title) && widthOf(title) > room ? title[0] : shorten(title, room, widthOf);
 }
 
 /** Of ticks that have words, by their columns: each that leaves the one before it room, or every 2nd, 4th, ... */

@@ -47,17 +47,19 @@ export function weightText(value: number, digits: number = FORMAT.digits) {
   return digits < FORMAT.digits ? `≈ ${shown}` : shown;
 }
 
+const ROUNDED = 1e-4; // percent: what the sum of a softmax's float32 shares may lack of 100
+
 /** A share of 1: "97 %"; one near 0 or near 1 has decimals, and only one that is all reads as 100 %. */
 export function share(weight: number) {
   const percent = 100 * weight;
   const left = Math.min(percent, 100 - percent);
-  if (left >= 1 || left <= 0) return `${fixed(percent, 0)} %`;
+  if (left >= 1 || left <= 0 || 100 - percent < ROUNDED) return `${fixed(percent, 0)} %`;
   if (left >= 0.01) return `${fixed(percent, 2)} %`;
   return percent < 50 ? "less than 0.01 %" : "more than 99.99 %";
 }
 
 /** A number and its unit stay in one line. */
-export const together = (text: string) => text.replace(/(?<=\d) (?=%)/g, "\u00a0");
+export const together = (text: string) => text.replace(/(\d) %/g, "$1\u00a0%");
 
 export const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/;
 
