@@ -32,7 +32,7 @@ LEAST = {
     ("heads", 1): {".pictures": 0.82},  # lines and heatmap of a head
     ("why", 4): {BOARD: 0.74},  # Compare
     ("why", 9): {BOARD: 0.74},  # two heads
-    ("forming", 6): {".curve": 0.77, "svg.curves": 0.66},  # curves of a training, four lines of text
+    ("forming", 6): {".curve": 0.77, "svg.curves": 0.64},  # curves, a heading with the step, four lines of text
     ("forming", 8): {BOARD: 0.77},  # a head of a training
     ("claims", 4): {".generation": 0.82},  # a text that a model writes
     ("ladder", 1): {BOARD: 0.7},  # tables of pairs

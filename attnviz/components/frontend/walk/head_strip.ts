@@ -27,10 +27,15 @@ export class HeadStrip {
   /** what the thumbnails were last drawn from */
   drawn: unknown[] = [];
   root = element("div", { class: "strip", role: "group" });
+  sizes: ResizeObserver = new ResizeObserver(() => {
+    this.inSight = null;
+    this.bring();
+  });
 
   /** `choose(head)` is called with the number of the head that is clicked. */
   constructor(choose: (head: number) => void) {
     this.choose = choose;
+    this.sizes.observe(this.root);
   }
 
   /**
@@ -72,6 +77,11 @@ export class HeadStrip {
       return template("button", { key: head, type: "button", ...says, ...looks, ...does }, this.canvasOf(head), number);
     });
     write(this.root, ...buttons);
+    this.bring();
+  }
+
+  /** Brings the chosen head into sight, once it is chosen and the strip is on the page. */
+  bring() {
     const at = this.heads.indexOf(this.chosen);
     const isShown = this.inSight === this.chosen || !this.root.clientWidth;
     if (at < 0 || isShown) return; // the reader may have scrolled on
