@@ -55,7 +55,12 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     add("--bare", action="store_true", help="SVGs of the picture alone, without title, caption and link")
     add("--force", action="store_true", help="overwrite existing files")
     add("--quiet", action="store_true", help="no progress bar and no list of files")
-    toy = parser.add_argument_group("the toy")
+    _add_toy(parser.add_argument_group("the toy"))
+    parser.set_defaults(run=run)
+
+
+def _add_toy(toy: argparse._ArgumentGroup) -> None:
+    """Add the settings of the toy."""
     toy.add_argument("--tokenizer", help="word, char or bert")
     toy.add_argument("--charset", help="shakespeare or text: the characters of --tokenizer char")
     toy.add_argument("--positions", help="none, sinusoidal, lab, random, rotary, alibi or buckets")
@@ -85,7 +90,6 @@ def add_parser(subparsers: argparse._SubParsersAction[Any]) -> None:
     toy.add_argument("--projection", help="1, or 0 for none")
     toy.add_argument("--projection-bias", help="0, or 1 for projections with biases")
     toy.add_argument("--seed", help="the seed of all weights")
-    parser.set_defaults(run=run)
 
 
 def run(arguments: argparse.Namespace) -> int:
