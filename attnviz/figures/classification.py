@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from attnviz.figures.plots import LETTER, LONGEST, TITLE, Spec, axis, figure, labelled, upright
+from attnviz.figures.plots import TITLE, Spec, axis, figure, labelled, turned_room, upright
 from attnviz.figures.style import Palette, cell_texts, escape
 from attnviz.formatting import exact, weight
 
@@ -105,6 +105,8 @@ def _axis(title: str, palette: Palette) -> Spec:
 
 WORDS = 170
 """px: the height of a bar chart without its labels"""
+TURN = -60
+"""Degrees by which words are turned where they have no room side by side"""
 WRITTEN = 24
 """The most words that are named below their bars, in a plot that takes half of the page"""
 COVERAGE = 260
@@ -131,7 +133,7 @@ def effects(values: Sequence[float], words: Sequence[str], palette: Palette) -> 
     most = max((abs(100 * value) for value in values), default=0) or 1
     zero_line = {"zerolinecolor": palette.text, "zeroline": True}
     points = axis("percentage points", palette, range=[-1.1 * most, 1.1 * most]) | zero_line
-    return figure([bars], palette, WORDS + _room(words), xaxis=_words(words, palette), yaxis=points)
+    return figure([bars], palette, WORDS + turned_room(words), xaxis=_words(words, palette), yaxis=points)
 
 
 def looks(mean: Sequence[float], head: Sequence[float] | None, tokens: Sequence[str], palette: Palette) -> Spec:
@@ -158,7 +160,7 @@ def looks(mean: Sequence[float], head: Sequence[float] | None, tokens: Sequence[
             "marker": {"color": palette.text, "size": 8, "symbol": "diamond"}, "hovertemplate": f"head{hover}",
         })  # fmt: skip
     return figure(
-        data, palette, WORDS + _room(tokens), showlegend=head is not None, legend=BELOW,
+        data, palette, WORDS + turned_room(tokens), showlegend=head is not None, legend=BELOW,
         xaxis=_words(tokens, palette), yaxis=axis("weight", palette, rangemode="tozero"),
     )  # fmt: skip
 
@@ -194,13 +196,8 @@ def coverage(
     )  # fmt: skip
 
 
-def _room(labels: Sequence[str]) -> int:
-    """Return the room for rotated labels, in px."""
-    return LETTER * min(LONGEST, max(map(len, labels), default=0)) if len(labels) > 8 else 20
-
-
 def _words(labels: Sequence[str], palette: Palette) -> Spec:
     words = labelled(labels, "", palette)
     step = math.ceil(len(words["tickvals"]) / WRITTEN) or 1
     written = {key: words[key][::step] for key in ("tickvals", "ticktext")}
-    return words | written | {"showgrid": False, "tickangle": -60 if len(labels) > 8 else 0}
+    return words | written | {"showgrid": False, "autotickangles": [0, TURN]}

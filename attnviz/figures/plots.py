@@ -74,7 +74,7 @@ def heatmap(
         written = [[escape(shorten(text, LONGEST)) for text in row] for row in texts]
         data |= {"text": written, "texttemplate": "%{text}"}
         data["hovertemplate"] = "%{y} · %{x}<br><b>%{text}</b> %{customdata}<extra></extra>"
-    height = min(MOST, max(LEAST, ROW * len(rows) + 70)) + _turned(columns)
+    height = min(MOST, max(LEAST, ROW * len(rows) + 70)) + turned_room(columns)
     below, beside = labelled(columns, across, palette), labelled(rows, "", palette) | {"autorange": "reversed"}
     return figure([data], palette, height, xaxis=below, yaxis=beside)
 
@@ -114,7 +114,7 @@ def lines(
     x_axis = {"title": {"text": across}, "gridcolor": palette.rule, **scale}
     is_rounding = all(abs(x) < ROUNDING for numbers in series.values() for x in numbers)
     # Plotly leaves out a label that extends beyond the plot, as the last labels do when labels are slightly rotated.
-    beyond = [_turned([str(label)]) // 2 - NARROW * n // len(over) for n, label in enumerate(reversed(over))]
+    beyond = [turned_room([str(label)]) // 2 - NARROW * n // len(over) for n, label in enumerate(reversed(over))]
     right = max(SIDE, *beyond) if over and not is_logarithmic else SIDE
     y_axis = {
         "title": {"text": title, "standoff": TITLE}, "rangemode": "tozero", "automargin": True,
@@ -122,7 +122,7 @@ def lines(
     }  # fmt: skip
     marks = {} if marked is None else {"shapes": [upright(marked, color=palette.text, dash="dot", width=1)]}
     return figure(
-        data, palette, LINES + _turned(map(str, over)) + (LEGEND * len(series) if len(series) > 1 else 0), right,
+        data, palette, LINES + turned_room(map(str, over)) + (LEGEND * len(series) if len(series) > 1 else 0), right,
         showlegend=len(series) > 1, legend=ABOVE, yaxis=y_axis, **marks,
         xaxis=x_axis if is_logarithmic else labelled([str(label) for label in over], across, palette),
     )  # fmt: skip
@@ -168,7 +168,7 @@ def axis(title: str, palette: Palette, **more: object) -> Spec:
     return {"title": {"text": title}, "gridcolor": palette.rule, "zeroline": False, "automargin": True, **more}
 
 
-def _turned(labels: Iterable[str]) -> int:
+def turned_room(labels: Iterable[str]) -> int:
     """Return the room below a plot for labels, in px, if the plot is so narrow that they are rotated."""
     return LETTER * min(LONGEST, max(map(len, labels), default=0))
 

@@ -235,6 +235,33 @@ def test_a_lesson_leaves_room_for_its_picture_on_a_phone_on_its_side(app_url: st
     assert page.locator(".lesson-says").bounding_box()["height"] <= 0.2 * 390  # type: ignore[index]
 
 
+@pytest.mark.parametrize(
+    ("link", "picture"),
+    [
+        ("?lesson=why&scene=1", ".attnviz-board"),
+        ("compare?lesson=why&scene=3", ".attnviz-board"),
+        ("heads?lesson=heads&scene=2", ".explorer canvas"),
+        ("transformer?lesson=mistakes&scene=1", ".mistake"),
+        ("train?lesson=forming&scene=4", ".all-heads"),
+        ("train?lesson=ladder&scene=5", ".heads-shown"),
+    ],
+)
+def test_a_scene_on_a_phone_has_its_picture_below_the_sentence_and_what_is_set_comes_back_without_it(
+    link: str, picture: str, app_url: str, touch: Window
+) -> None:
+    page = touch(*PHONE)
+    settled_at(page, f"{app_url}/{link}")
+    sentence, shown = page.locator(".st-key-lesson_bar"), page.locator(f"{picture}:visible").first
+    expect(shown).to_be_visible()
+    says, at = sentence.bounding_box(), shown.bounding_box()
+    assert says is not None and at is not None
+    assert at["y"] - says["y"] - says["height"] < 0.12 * 844
+    set_here = page.locator(".st-key-text_place textarea, .training .main").first
+    expect(set_here).to_be_hidden()
+    page.get_by_role("button", name="Leave the lesson").tap()
+    expect(set_here).to_be_visible()
+
+
 LOW = [(844, 390), (640, 360)]
 """Windows: a phone held sideways, and 1280 x 720 px at 200 %"""
 
