@@ -60,7 +60,8 @@ def percent(share: float, digits: int = 0) -> str:
 
     Args:
         share: from 0 to 1; a ratio above 1 is rounded.
-        digits: decimals, where shares stand below each other or are compared: accuracies and probabilities have one.
+        digits: decimals, where shares stand below each other or are compared: accuracies and probabilities have one,
+            and four where a token's probability is compared with that of all others of a vocabulary.
     """
     of_100 = 100 * share
     units = (min(of_100, 100 - of_100) + LAST_BITS) * 10**digits

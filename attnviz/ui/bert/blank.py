@@ -166,7 +166,7 @@ def _title(model: PretrainedModel, blanks: Blanks, index: int, place: int) -> st
     true, rank = blanks.truth[index], blanks.true_rank[index]
     if true is None:
         return f"<b>{MASK}</b>, position {place}"
-    share = percent(blanks.true_probability[index] or 0, 1)
+    share = percent(blanks.true_probability[index] or 0, 4)
     return f"<b>{escape(label_for(model, true))}</b>, position {place}, masked: rank {rank:,}, {share}"
 
 

@@ -210,8 +210,8 @@ def _junk(output: ModelOutput, setup: Setup, vocabulary: int) -> str:
     layers = "linear layer is" if setup.blocks == 1 else f"{setup.blocks} linear layers are"
     sentences = (
         f"**Junk comes out, as it should:** the {layers} random (seed {setup.seed}), and nothing was trained. "
-        f"The likeliest token has {percent(largest, 2)}; if all {vocabulary:,} were equally likely, "
-        f"each would have {percent(1 / vocabulary, 2)}."
+        f"The likeliest token has {percent(largest, 4)}; if all {vocabulary:,} were equally likely, "
+        f"each would have {percent(1 / vocabulary, 4)}."
     )
     if len(out) > 1 and last > max(ALIKE, first):
         different = len(set(out.tolist()))

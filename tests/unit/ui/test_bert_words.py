@@ -136,7 +136,7 @@ def test_junk_is_told_in_per_cent_and_by_how_much_rows_became_alike(
     guesses = Guesses(torch.tensor([[one, 1] for one in ids]), torch.tensor([[0.1, 0.05], [0.5, 0.2], [0.2, 0.1]]))
     said = language._junk(language.ModelOutput(stack, guesses), Setup(blocks=blocks, seed=7), 400)
     assert layers in said
-    assert "likeliest token has 50.00 %; if all 400 were equally likely, each would have 0.25 %." in said
+    assert "likeliest token has 50.0000 %; if all 400 were equally likely, each would have 0.2500 %." in said
     assert said.endswith(f" their mean cosine goes from 0.00 to 1.00, and {named}")
     apart = Stack((), (torch.ones(3, 3), torch.eye(3)))
     assert "alike" not in language._junk(language.ModelOutput(apart, guesses), Setup(blocks=blocks), 400)
