@@ -13,10 +13,10 @@ NO_WEIGHT, TINY_WEIGHT = f"{0:.{DIGITS}f}", f"< {10**-DIGITS:.{DIGITS}f}"
 """A weight of 0, and one that is not 0 and would read as 0"""
 TINY_DIGITS = 2
 """Digits after the point of a number that is written with a power of ten because it is near 0"""
-LEAST_PERCENT = 1e-3
-"""Smaller percentages above 0 are said to be less than this"""
 ROUNDED_PERCENT = 1e-4
 """What the sum of a softmax's float32 shares may lack of 100 %"""
+LAST_BITS = 1e-9
+"""What 100 − 99.9 may lack of 0.1"""
 HUGE = 1e6
 """From this magnitude on, a number is written with a power of ten"""
 
@@ -52,30 +52,26 @@ def weight(value: float) -> str:
     return TINY_WEIGHT if text == NO_WEIGHT and value > 0 else text
 
 
-def percent(share: float, digits: int = 1) -> str:
-    """Return a share as a percentage with `digits` decimals: "12.5 %"."""
-    return f"{number(100 * share, digits)} %"
+def percent(share: float, digits: int = 0) -> str:
+    """Return a share of 1 as a percentage, as the browser's `percent` does: "97 %"; "12.5 %" with one decimal.
 
+    Only nothing reads as 0 %, and only all as 100 %: what is less than a unit of the last digit away from either has
+    two digits of that distance, "0.40 %", "0.031 %", "99.85 %", or is "less than 0.01 %" or "more than 99.99 %".
 
-def fine_percent(share: float, digits: int = 1) -> str:
-    """Return a share as `percent` does; one that would read as 0 has two significant digits: "0.031 %"."""
+    Args:
+        share: from 0 to 1; a ratio above 1 is rounded.
+        digits: decimals, where shares stand below each other or are compared: accuracies and probabilities have one,
+            and four where a token's probability is compared with that of all others of a vocabulary.
+    """
     of_100 = 100 * share
-    if of_100 == 0 or of_100 >= 10**-digits:
-        return percent(share, digits)
-    if of_100 < LEAST_PERCENT:
-        return f"< {LEAST_PERCENT:g} %"
-    return f"{of_100:.{1 - math.floor(math.log10(of_100))}f} %"
-
-
-def share_text(weight: float) -> str:
-    """Return a share of 1 as the browser writes it: "97 %", "0.40 %", "99.85 %"; only one that is all is "100 %"."""
-    of_100 = 100 * weight
-    left = min(of_100, 100 - of_100)
-    if left >= 1 or left <= 0 or 100 - of_100 < ROUNDED_PERCENT:
-        return f"{number(of_100, 0)} %"
-    if left >= 0.01:
-        return f"{number(of_100, 2)} %"
-    return "less than 0.01 %" if of_100 < 50 else "more than 99.99 %"
+    units = (min(of_100, 100 - of_100) + LAST_BITS) * 10**digits
+    if not 0 < of_100 <= 100 - ROUNDED_PERCENT or units >= 1:
+        return f"{number(of_100, digits)} %"
+    if units >= 0.01:
+        return f"{number(of_100, digits + (3 if units < 0.1 else 2))} %"
+    least = 10 ** -(digits + 2)
+    text = number(least if of_100 < 50 else 100 - least, digits + 2)
+    return f"{'less' if of_100 < 50 else 'more'} than {text} %"
 
 
 def larger(size: int, limit: int) -> str:

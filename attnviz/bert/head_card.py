@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields
 from functools import cache
 from typing import Any
 
+from attnviz.formatting import percent
 from attnviz.pretrained.described import HEAD_FILE
 from attnviz.training.settings import TrainingSettings
 
@@ -87,10 +88,11 @@ class Card:
     @property
     def verdict(self) -> str:
         """How well hidden tokens are named, in a sentence."""
-        head, frequent = self.seeds[0].head, self.seeds[0].most_frequent
+        scores = self.seeds[0].head, self.seeds[0].most_frequent
+        first, five, usual, usual_five = (percent(share, 1) for one in scores for share in (one.top_1, one.top_5))
         return (
-            f"of the hidden tokens of held-out sentences {head.top_1:.1%} are its first guess, {head.top_5:.1%} among "
-            f"its first five; the most frequent tokens as guesses give {frequent.top_1:.1%} and {frequent.top_5:.1%}"
+            f"of the hidden tokens of held-out sentences {first} are its first guess, {five} among its first five; the "
+            f"most frequent tokens as guesses give {usual} and {usual_five}"
         )
 
     @classmethod

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from attnviz.cli import add_output_options, command_line, run_checked
+from attnviz.formatting import percent
 
 NAMES = ("classifier", "agent")
 ABOUT = """Train one of the two linear layers on the frozen built-in model that ship with the app, and write it as one
@@ -59,7 +60,8 @@ def _make(arguments: argparse.Namespace) -> int:
         write_atomically(file, data)
     if not arguments.quiet:
         sys.stdout.write(
-            f"{out}: accuracy {classifier.card.accuracy:.2%} on held-out texts\n{verdict(classifier.card.seeds)}\n"
+            f"{out}: accuracy {percent(classifier.card.accuracy, 2)} on held-out texts\n"
+            f"{verdict(classifier.card.seeds)}\n"
         )
     return 0
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from attnviz.cli import INTERRUPTED, add_output_options, command_line, failed, run_checked, wish_to_stop
+from attnviz.formatting import percent
 from attnviz.training.series import SHIPPED
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from attnviz.pretrained.masked_head import HeadWeights
     from attnviz.trained.card import AboutFiles, Card
     from attnviz.trained.making import ModelTraining
+    from attnviz.training.jobs.view import Evaluation
     from attnviz.training.plan import Plan
     from attnviz.training.settings import TrainingSettings
     from attnviz.training.tasks.task import Result
@@ -158,7 +160,7 @@ def _train(making: ModelTraining, arguments: argparse.Namespace) -> int:
 
         def validated(step: int, result: Result) -> None:
             if not arguments.quiet:
-                bar.write(f"step {step}: held out, loss {result.loss:.4f}, accuracy {result.accuracy:.2%}", sys.stderr)
+                bar.write(f"step {step}: held out, {_measured(result)}", sys.stderr)
 
         is_done = making.run(is_stopped, stepped, validated)
     if not is_done:
@@ -169,18 +171,22 @@ def _train(making: ModelTraining, arguments: argparse.Namespace) -> int:
     _write(out, data, making.training_data.plan, card)
     making.checkpoint.unlink(missing_ok=True)
     if not arguments.quiet:
-        sys.stdout.write(f"{out}: loss {card.loss:.4f}, accuracy {card.accuracy:.2%} on held-out sequences\n")
+        sys.stdout.write(f"{out}: {_measured(card)} on held-out sequences\n")
         if card.files is not None:
             sys.stdout.write(f"{tested(card.files)}\n")
     return 0
+
+
+def _measured(of: Result | Card | Evaluation) -> str:
+    return f"loss {of.loss:.4f}, accuracy {percent(of.accuracy, 2)}"
 
 
 def tested(files: AboutFiles) -> str:
     """Return one line about a test file, to print below the model's accuracy."""
     unknown, right = files.unknown / files.words, files.right / files.words
     return (
-        f"{files.name}: {files.sentences:,} sentences, {files.words:,} words, {unknown:.2%} of them unknown; "
-        f"sentences that stand in the training file too: {files.seen:,}; baseline {right:.2%}"
+        f"{files.name}: {files.sentences:,} sentences, {files.words:,} words, {percent(unknown, 2)} of them unknown; "
+        f"sentences that stand in the training file too: {files.seen:,}; baseline {percent(right, 2)}"
     )
 
 
@@ -325,7 +331,7 @@ def _measure(file: Path, text: Path | None, files: tuple[Path, Path] | None) -> 
         data, card = measured(saved, text, files)
         plan = saved.plan
     _write(file, data, plan, card)
-    sys.stdout.write(f"{file}: loss {card.loss:.4f}, accuracy {card.accuracy:.2%} on all that it was not trained on\n")
+    sys.stdout.write(f"{file}: {_measured(card)} on all that it was not trained on\n")
 
 
 def run_record(arguments: argparse.Namespace) -> int:
@@ -347,9 +353,7 @@ def _record(arguments: argparse.Namespace) -> int:
     _write(out, data, recording.plan, recording.card)
     kept, last = len(recording.view.snapshots), recording.view.evaluations[-1]
     if not arguments.quiet:
-        sys.stdout.write(
-            f"{out}: {len(data):,} bytes, {kept} snapshots, loss {last.loss:.4f}, accuracy {last.accuracy:.2%}\n"
-        )
+        sys.stdout.write(f"{out}: {len(data):,} bytes, {kept} snapshots, {_measured(last)}\n")
     return 0
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from attnviz.figures.plots import TITLE, Spec, axis, figure, labelled, turned_room, upright
 from attnviz.figures.style import Palette, cell_texts, escape
-from attnviz.formatting import exact, weight
+from attnviz.formatting import exact, percent, weight
 
 TRAINING, CELL = 270, 56
 """px: the height of a plot, and of a cell of the confusion matrix"""
@@ -80,9 +80,10 @@ def seeds(shares: Mapping[str, Sequence[float]], names: Sequence[str], palette: 
     points = [
         {
             "type": "scatter", "mode": "markers", "x": [100 * share for share in values], "y": [row] * len(values),
-            "text": [escape(name) for name in names], "showlegend": False,
+            "text": [escape(name) for name in names], "customdata": [percent(share, 1) for share in values],
+            "showlegend": False,
             "marker": {"size": 13, "opacity": 0.65, "color": palette.ink.attention if row == 0 else palette.ink.key},
-            "hovertemplate": f"{escape(rows[row])}, %{{text}}: <b>%{{x:.1f}} %</b><extra></extra>",
+            "hovertemplate": f"{escape(rows[row])}, %{{text}}: <b>%{{customdata}}</b><extra></extra>",
         }
         for row, values in enumerate(shares.values())
     ]  # fmt: skip
@@ -182,8 +183,9 @@ def coverage(
         {
             "type": "scatter", "mode": "lines", "name": name, "x": thresholds,
             "y": [None if math.isnan(value) else 100 * value for value in values],
+            "customdata": [percent(value, 1) for value in values],
             "line": {"color": colour, "width": 2.5, "dash": dash, "shape": "hv"},
-            "hovertemplate": f"threshold %{{x:.2f}}<br>{name}: <b>%{{y:.1f}} %</b><extra></extra>",
+            "hovertemplate": f"threshold %{{x:.2f}}<br>{name}: <b>%{{customdata}}</b><extra></extra>",
         }
         for name, values, colour, dash in (
             ("coverage", covered, palette.ink.query, "solid"), ("error", error, palette.ink.key, "dash"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from attnviz.figures.plots import ABOVE, TITLE, Spec, axis, figure, heatmap
 from attnviz.figures.style import Palette, cell_texts, escape
-from attnviz.formatting import number
+from attnviz.formatting import number, percent
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -61,7 +61,7 @@ def plane_map(
         is_large: whether it is for a lecture.
     """
     data = _points(texts, places, nearest, hit, palette, 3 if is_large else 0)
-    x, y = (f"component {n + 1}: {100 * share:.1f} % of the variance" for n, share in enumerate(kept))
+    x, y = (f"component {n + 1}: {percent(share, 1)} of the variance" for n, share in enumerate(kept))
     return figure(
         [trace for trace in data if trace["x"]], palette, LARGE if is_large else MAP,
         hovermode="closest", dragmode="pan", clickmode="event+select", showlegend=True, legend=ABOVE,

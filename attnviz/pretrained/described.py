@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attnviz.files import FOLDER
+from attnviz.formatting import percent
 from attnviz.pretrained.names import BUILT_IN, ModelError
 from attnviz.tokens import MAX_POSITIONS, Tokens, WordPiece
 from attnviz.trace.model import AttentionSize, Description, MapSize, ModelSizes, TraceBudget
@@ -43,7 +44,7 @@ def head_note() -> str:
     right = card["seeds"][0]["words"]["top_1"]
     return (
         f"MiniLM was made to compare sentences; attnviz trained its language head, for {MASK} alone: its first guess "
-        f"is right for {100 * right:.0f} % of hidden words."
+        f"is right for {percent(right)} of hidden words."
     )
 
 

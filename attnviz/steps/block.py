@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from attnviz.annotated_text import AnnotatedText, annotated, named
-from attnviz.formatting import number
+from attnviz.formatting import number, percent
 from attnviz.formulas.tree import (
     Box,
     Call,
@@ -126,11 +126,11 @@ def _residual_sum(
         stream, added = terms(walk)
         shares = lengths(walk, added) / lengths(walk, stream).clamp(min=1e-12)
         largest = int(shares.argmax())
-        mean = 100 * float(shares.mean())
         return AnnotatedText.of(
-            f"Here what is added is on average {number(mean, 0)} % as long as the row that it is added to, most in ",
+            f"Here what is added is on average {percent(float(shares.mean()))} as long as the row that it is added to, "
+            "most in ",
             named(row(walk, largest), row=largest),
-            f": {number(100 * float(shares[largest]), 0)} %.",
+            f": {percent(float(shares[largest]))}.",
         )
 
     return Step(
@@ -371,9 +371,9 @@ def _hidden_fact(walk: Walk) -> str:
     hidden = matrix(walk, "feed_forward_hidden")
     largest, neurons = int(hidden.argmax()), hidden.shape[1]
     token, neuron = divmod(largest, neurons)
-    fires = 100 * float((hidden > 0).float().mean())
+    fires = percent(float((hidden > 0).double().mean()))
     return AnnotatedText.of(
-        f"Here {number(fires, 0)} % of the cells are above 0. Neuron {neuron} fires most, with ",
+        f"Here {fires} of the cells are above 0. Neuron {neuron} fires most, with ",
         f"{number(float(hidden[token, neuron]))}, on ",
         named(row(walk, token), row=token, matrix="feed_forward_hidden"),
         ".",

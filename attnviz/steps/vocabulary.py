@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attnviz.annotated_text import AnnotatedText, annotated, named
-from attnviz.formatting import number, share_text
+from attnviz.formatting import number, percent
 from attnviz.formulas.tree import Box, Call, Name, Relation, Symbol
 from attnviz.steps.block import (
     TITLES,
@@ -134,7 +134,7 @@ def _probabilities_fact(walk: Walk) -> str:
     return AnnotatedText.of(
         f"Here, {where} ",
         named(row(walk, focus), row=focus, matrix="probabilities"),
-        f", the most likely {what} is “{part.vocabulary[entry]}”, with {share_text(share)}.",
+        f", the most likely {what} is “{part.vocabulary[entry]}”, with {percent(share)}.",
     )
 
 

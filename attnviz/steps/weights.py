@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from attnviz.annotated_text import AnnotatedText, annotated, named
-from attnviz.formatting import counted, number, share_text
+from attnviz.formatting import counted, percent
 from attnviz.steps.formula import attention_formula
 from attnviz.steps.picture import (
     FEW,
@@ -83,15 +83,15 @@ def _weights_fact(walk: Walk) -> str:
         "Here ",
         named(f"row {q}, “{walk.query_labels[q]}”", row=q),
         ", puts ",
-        named(share_text(summary.strongest_weight), row=q, column=k, matrix="weights"),
+        named(percent(summary.strongest_weight), row=q, column=k, matrix="weights"),
         " on ",
         named(f"column {k}, “{walk.key_labels[k]}”", column=k),
         ".",
     )
 
 
-_LEAST_SAID = 0.005
-"""A share below this would be written as 0 %"""
+_LEAST_SAID = 0.01
+"""Where the sink takes less of every row, no row is worth naming"""
 
 
 def _sink_fact(walk: Walk, shares: Tensor) -> str:
@@ -102,10 +102,10 @@ def _sink_fact(walk: Walk, shares: Tensor) -> str:
     if float(shares[q]) < _LEAST_SAID:
         return "Here the sink takes less than 1 % of every row."
     return AnnotatedText.of(
-        f"Here the sink takes {number(100 * float(shares.mean()), 0)} % of a row on average, and most of ",
+        f"Here the sink takes {percent(float(shares.mean()))} of a row on average, and most of ",
         named(f"row {q}, “{walk.query_labels[q]}”", row=q),
         ": ",
-        named(f"{number(100 * float(shares[q]), 0)} %", row=q, matrix="sink"),
+        named(percent(float(shares[q])), row=q, matrix="sink"),
         ".",
     )
 

@@ -12,7 +12,7 @@ from functools import cached_property, lru_cache, partial
 import torch
 from torch import Tensor, nn
 
-from attnviz.formatting import counted, number
+from attnviz.formatting import counted, number, percent
 from attnviz.measures.summary import MIN_SHARE, weight_at
 from attnviz.pretrained.names import ModelError
 from attnviz.reprs import ShortRepr
@@ -262,22 +262,22 @@ def about(model: TrainedModel) -> str:
             f"Trained on {name}, to predict the next character: {counted(steps, 'step')}. On the part that it was not "
             f"trained on, its loss is {number(card.loss, 2)} nats a character."
         )
-    right, end = number(100 * card.accuracy, 1), "" if task.title[-1] in "?!." else "."
+    right, end = percent(card.accuracy, 1), "" if task.title[-1] in "?!." else "."
     if task.end:
         return (
             f"Trained on short {task.name} from a grammar of this project, of {len(model.labels) - 1} different words "
             f"and punctuation marks, and of {task.end} after the last, to predict each next one: "
             f"{counted(steps, 'step')}. On {task.name} that it was not trained on, its loss is "
             f"{number(card.loss, 2)} nats a word, and its first guess is right for "
-            f"{right} %."
+            f"{right}."
         )
     if card.files is not None:
-        usual = number(100 * card.files.right / max(1, card.files.words), 1)
+        usual = percent(card.files.right / max(1, card.files.words), 1)
         return (
-            f"{task.title}{end} After {counted(steps, 'step')} {right} % of the words of its test file have the right "
-            f"tag; with each word's most frequent tag, {usual} % have."
+            f"{task.title}{end} After {counted(steps, 'step')} {right} of the words of its test file have the right "
+            f"tag; with each word's most frequent tag, {usual} have."
         )
-    return f"{task.title}{end} After {counted(steps, 'step')} {right} % of what it was not trained on is right."
+    return f"{task.title}{end} After {counted(steps, 'step')} {right} of what it was not trained on is right."
 
 
 def heads(model: TrainedModel) -> tuple[tuple[str, str, int, int], ...]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.formatting import fine_percent
+from attnviz.formatting import percent
 from attnviz.measures.ablation import Answer, changes_in_steps, compared, hidden_without
 from attnviz.measures.survey import survey_name
 from attnviz.runtime.long_work import Work
@@ -79,12 +79,12 @@ def sentence(trace: Trace, answer: Answer, off: str) -> str:
     label = plain(trace.query_tokens(kind).labels[answer.row])
     where = f"For the first {label}" if kind == "encoder" else f"After “{label}”, the last token,"
     first = plain(label_of(trace, int(answer.tokens[0])))
-    start = f"{where} the model’s first guess is **“{first}”** with **{fine_percent(float(answer.before[0]))}**"
+    start = f"{where} the model’s first guess is **“{first}”** with **{percent(float(answer.before[0]), 1)}**"
     if not off:
         return f"{start}."
     best = int(answer.after.argmax())
     other = f", and “{plain(label_of(trace, int(answer.tokens[best])))}” comes first" if best else ""
-    return f"{start}; without **{off}** it has **{fine_percent(float(answer.after[0]))}**{other}."
+    return f"{start}; without **{off}** it has **{percent(float(answer.after[0]), 1)}**{other}."
 
 
 def table(trace: Trace, answer: Answer) -> pd.DataFrame:
@@ -97,7 +97,7 @@ def table(trace: Trace, answer: Answer) -> pd.DataFrame:
 
 def show_table(trace: Trace, answer: Answer) -> None:
     """Show the guesses with their shares."""
-    st.table(table(trace, answer).map(fine_percent))
+    st.table(table(trace, answer).map(percent, digits=1))
 
 
 def show_note(trace: Trace) -> None:

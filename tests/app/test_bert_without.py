@@ -17,7 +17,7 @@ from attnviz.bert.classification.shipped import load as classifier
 from attnviz.bert.encoding import embed_sentences
 from attnviz.bert.search import built_in as reference
 from attnviz.export.code.bert.uses import BY_MEAN_LINES, WITHOUT_LINES
-from attnviz.formatting import fine_percent
+from attnviz.formatting import percent
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.ui.answer import signed
@@ -108,8 +108,8 @@ def test_the_answer_for_a_mask_is_shown_with_and_without_heads(minilm: BuiltInMo
     best = before.topk(5).indices.tolist()
     assert list(shares.index)[:5] == [minilm.label(token) for token in best]
     for name, probabilities in (("all heads", before), ("without", after)):
-        assert shares[name].tolist()[:5] == [fine_percent(float(probabilities[token])) for token in best]
-    assert f"“{minilm.label(best[0])}”** with **{fine_percent(float(before[best[0]]))}**" in said(at)
+        assert shares[name].tolist()[:5] == [percent(float(probabilities[token]), 1) for token in best]
+    assert f"“{minilm.label(best[0])}”** with **{percent(float(before[best[0]]), 1)}**" in said(at)
     changes = effects(minilm.trace(text)).answer
     assert changes is not None
     layer, head = divmod(int(changes.abs().argmax()), 12)

@@ -11,7 +11,7 @@ import torch
 
 from attnviz.compare.explain import FORMULAS
 from attnviz.compare.minimal_pairs import MINIMAL_PAIRS
-from attnviz.formatting import fine_percent
+from attnviz.formatting import percent
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.links.pages import PAGES
 from attnviz.measures.ablation import compared, hidden_without
@@ -259,7 +259,7 @@ def test_the_answer_without_each_of_the_heads_is_below_when_the_link_or_the_user
     for name, head, table in zip("AB", (9, 3), at.table, strict=True):
         answer = compared(trace, hidden_without(trace, [(Place("encoder", 5), head)]))
         assert f"**{name}** · For the first" in said and f"without **layer 5 · head {head}** it has" in said
-        assert table.value["without"].tolist() == [fine_percent(float(share)) for share in answer.after]
+        assert table.value["without"].tolist() == [percent(float(share), 1) for share in answer.after]
     at = open_link(text=text, more="off")
     assert [one.value[:3] for one in at.info] == ["A: ", "B: "], "a toy has learned nothing"
 

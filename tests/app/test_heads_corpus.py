@@ -70,7 +70,7 @@ def test_the_grid_has_the_mean_weight_at_each_distance_and_the_means_and_labels_
         STATISTICS.mean[..., STATISTICS.measures.index("sep")].astype(np.float32),
     )
     assert header["labels"][1][8] == ["next-token head"] and header["labels"][0][0] == ["broad"]
-    assert header["said"][1][8][0] == "next-token head on 99.7 %"
+    assert header["said"][1][8][0] == "next-token head on 99.69 %"
     assert header["view"] | {"sort": "next", "label": "next-token head", "chosen": [[1, 8]]} == header["view"]
 
 
@@ -87,11 +87,11 @@ def test_heads_like_it_are_framed_and_one_of_them_is_chosen() -> None:
 
 def test_with_this_text_the_label_says_on_which_share_of_the_corpus_it_holds() -> None:
     found = said(open_page("heads", layer="1", head="8"))
-    assert f"Layer 1 · head 8 over {STATISTICS.sentences:,} sentences: next\\-token head on 99.7 %." in found
+    assert f"Layer 1 · head 8 over {STATISTICS.sentences:,} sentences: next\\-token head on 99.69 %." in found
     # This text gives a label that the corpus seldom does; the label that it mostly gives is said too.
     previous, cls = (STATISTICS.label_share[STATISTICS.labels.index(name), 1, 9] for name in ("previous", "cls"))
     found = said(open_page("heads", text="Yes.", layer="1", head="9"))
-    assert rf"previous\-token head on {100 * previous:.1f} %, attends to \[CLS\] on {100 * cls:.0f} %." in found
+    assert rf"previous\-token head on {100 * previous:.2f} %, attends to \[CLS\] on {100 * cls:.0f} %." in found
 
 
 def test_all_heads_as_a_table() -> None:

@@ -16,7 +16,7 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.bert.ablation import effects, hidden_without
 from attnviz.export.csv_files import table_csv
-from attnviz.formatting import fine_percent
+from attnviz.formatting import percent
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.measures.survey import survey
 from attnviz.pretrained import load
@@ -291,9 +291,9 @@ def test_switched_off_shows_the_answer_without_the_head_and_ranks_all_heads_by_i
     table = at.table[0].value
     assert list(table.index)[:5] == [model.label(token) for token in best]
     for name, shares in (("all heads", before), ("without", after)):
-        assert table[name].tolist()[:5] == [fine_percent(float(shares[token])) for token in best]
+        assert table[name].tolist()[:5] == [percent(float(shares[token]), 1) for token in best]
     said = " ".join(one.value for one in at.markdown)
-    assert f"without **layer 5 · head 9** it has **{fine_percent(float(after[best[0]]))}**" in said
+    assert f"without **layer 5 · head 9** it has **{percent(float(after[best[0]]), 1)}**" in said
     assert "right for" in " ".join(one.value for one in at.caption)
     ranked = at.dataframe[0].value
     changes = effects(trace).answer

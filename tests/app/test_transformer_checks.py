@@ -329,6 +329,14 @@ def test_the_overview_of_the_built_in_model_has_the_shapes_of_transformers() -> 
     assert shapes[5] == f"logits {(expected.last_hidden_state.shape[1], model.config.vocab_size)}"
 
 
+def test_a_probability_that_is_nearly_1_does_not_read_as_100_percent() -> None:
+    given = {"source": "trained", "text": "qweasdqweasdqweasd"}
+    assert boxes(opened("overview", **given))[-1][1] == "“q” more than 99.999 %"
+    assert opened("lens", **given).table[0].value.iloc[-1, :2].tolist() == [
+        "q more than 99.999 %", "p less than 0.001 %"
+    ]  # fmt: skip
+
+
 def test_the_overview_of_a_decoder_ends_in_torchs_likeliest_token() -> None:
     config = TransformerConfig("decoder")
     states = theirs(DEFAULT_TEXT, config)

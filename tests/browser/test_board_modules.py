@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from attnviz.figures.colour_limit import colour_limit
-from attnviz.formatting import share_text
+from attnviz.formatting import percent
 from tests.browser.modules import Run
 
 PANELS = """
@@ -833,7 +833,7 @@ def test_rows_in_words_name_torch_s_largest_shares_and_ends_and_tell_nothing_tha
         said = shares[i].removeprefix(f"row {i} “w{i}”: ").split(", ")
         assert [one.split(" ")[0] for one in said[:needed]] == [str(int(j)) for j in top.indices[:needed]]
         first = float(top.values[0])
-        assert said[0] == f"{int(top.indices[0])} “w{int(top.indices[0])}” {share_text(first)}"
+        assert said[0] == f"{int(top.indices[0])} “w{int(top.indices[0])}” {percent(first)}"
         assert said[-1].startswith(f"{9 - min(needed, 5)} others ")
     low, most = int(scores[0].argmin()), int(scores[0].argmax())
     largest, smallest = f"{scores[0, most]:.2f} at dim {most}", f"−{-scores[0, low]:.2f} at dim {low}"

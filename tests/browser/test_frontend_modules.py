@@ -10,7 +10,7 @@ import torch
 from playwright.sync_api import Page
 
 from attnviz.components.payload import write_payload
-from attnviz.formatting import share_text
+from attnviz.formatting import percent
 from tests.browser.modules import Run, imported
 from tests.unit import numbers
 
@@ -200,9 +200,10 @@ def test_numbers_are_never_rounded_to_a_lie(plain_page: Page, served: str) -> No
     assert written == [*shown.values(), "0.0000", "−∞", "(−0.20)", "₁₂"]
 
 
-def test_shares_read_the_same_in_the_browser_and_in_python(run: Run) -> None:
-    given = [0, 1, 0.97, 0.0151, 0.0099, 0.00004, 0.9901, 0.99846, 0.99996, 0.5, 1.0000001, 0.99999994, 0.01, 0.99]
-    assert run("core/format.ts", "return given.map(m.share)", given) == [share_text(one) for one in given]
+def test_percentages_read_the_same_in_the_browser_and_in_python(run: Run) -> None:
+    given = [[share, digits] for share in [*numbers.shares(), 1.0000001, 1.5] for digits in range(5)]
+    found = run("core/format.ts", "return given.map(([share, digits]) => m.percent(share, digits))", given)
+    assert found == [percent(share, digits) for share, digits in given]
 
 
 def test_numbers_read_the_same_in_the_browser_and_in_python(run: Run) -> None:

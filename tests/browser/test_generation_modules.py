@@ -27,16 +27,15 @@ GIVEN = """
 """
 
 
-def test_a_share_a_count_and_a_time_have_their_digits(run: Run) -> None:
+def test_a_count_and_a_time_have_their_digits(run: Run) -> None:
     body = """
       return [
-        [0, 0.0994, 0.0995, 0.5].map(m.percent), [999_999, 1e6, 2.5e6, 1e9].map(m.counted),
+        [999_999, 1e6, 2.5e6, 1e9].map(m.counted),
         [0.0125, 0.9994, 1].map(m.seconds),
         [0, 41, 999_998, 999_999].map(m.nextSeed),
       ];
     """
     assert run("generation/words.ts", body) == [
-        ["0.0 %", "9.94 %", "10.0 %", "50.0 %"],  # 9.95 % would be rounded to a digit more than 10.0 %
         ["999,999", "1.00 million", "2.50 million", "1.00 billion"],
         ["12 ms", "999 ms", "1.00 s"],
         [1, 42, 999_999, 0],

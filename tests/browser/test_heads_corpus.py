@@ -30,7 +30,7 @@ def test_a_head_is_clicked_its_share_read_and_its_strongest_sentence_opened(
     mean = found.offset_mean[1, 8, found.offsets.index(1)]
     assert explored.section.evaluate(PIXEL, [1, 8, 3, 4]) == round(255 * mean)
     explored.point_at_head(1, 8)
-    share = f"next-token head on {100 * found.label_share[found.labels.index('next'), 1, 8]:.1f} %"
+    share = f"next-token head on {100 * found.label_share[found.labels.index('next'), 1, 8]:.2f} %"
     expect(explored.tooltip).to_contain_text(share)
     expect(explored.section.locator(".hint")).to_contain_text("1 of 72 heads: next-token head")
     explored.choose(1, 8)

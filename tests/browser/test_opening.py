@@ -13,7 +13,7 @@ from playwright.sync_api import Locator, Page, ViewportSize, expect
 from torch.nn import functional as F
 
 from attnviz import trained
-from attnviz.formatting import share_text
+from attnviz.formatting import percent
 from attnviz.links.pages import OPENING
 from attnviz.pretrained import load
 from attnviz.tokens import WordTokenizer
@@ -332,7 +332,7 @@ def test_the_story_gpt_is_chosen_and_writes_on_until_it_is_stopped(page: Page, a
     expect(models.get_by_role("button", name="MiniLM, a BERT", pressed=True)).to_be_visible()
     models.get_by_role("button", name="Story GPT").click()
     expect(models.get_by_role("button", name="Story GPT", pressed=True)).to_be_visible()
-    expect(finding(page)).to_have_text(f"“It” gives {share_text(share)} of its attention to “rabbit”.")
+    expect(finding(page)).to_have_text(f"“It” gives {percent(share)} of its attention to “rabbit”.")
     expect(doors(page)).to_contain_text("in a small GPT that writes stories, word by word.")
     guesses = sentence.locator(".guesses")
     likeliest = stories.labels[int(draws[0].order[0])]

@@ -9,7 +9,7 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 
-from attnviz.formatting import share_text
+from attnviz.formatting import percent
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.browser.apps.inspector_page import InspectorPage
@@ -130,7 +130,7 @@ def test_a_screen_reader_finds_each_matrix_in_rows_of_words_and_not_the_row_that
 
     def said(row: int) -> str:
         most = int(weights[row].argmax())
-        return f"row {row} “{words[row]}”: {most} “{words[most]}” {share_text(float(weights[row, most]))}, "
+        return f"row {row} “{words[row]}”: {most} “{words[most]}” {percent(float(weights[row, most]))}, "
 
     expect(rows.nth(2)).to_have_text("row 2 “didn't”: covered")
     for row in (1, 3, 10):

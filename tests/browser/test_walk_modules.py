@@ -796,12 +796,19 @@ def test_the_largest_text_of_a_fact_is_not_rounded(run: Run) -> None:
         (0.02, "2 %"),
         (0.0101, "1 %"),
         (0.0099, "0.99 %"),
-        (0.00011, "0.01 %"),
+        (0.00011, "0.011 %"),
         (0.00009, "less than 0.01 %"),
         (0.0, "0 %"),
     ):
         text = run("walk/pinned_fact.ts", FACT.replace("return given.pins", body), {**given, "share": share})[0][0]
         assert f"puts {said} on" in text, np.float32(share)
+    nearly = "all.feed_forward_hidden = [[...Array(399).fill(1), 0]];\n  return given.pins"
+    found = run(
+        "walk/pinned_fact.ts",
+        FACT.replace("return given.pins", nearly),
+        {"pins": [["feed_forward_hidden", 0, 0]], "header": {}},
+    )
+    assert found[0][0].startswith("Here 99.75 % of the cells of row 0,")
 
 
 MOVING = """

@@ -35,6 +35,12 @@ def values() -> list[float]:
     return [*signed, math.nan, math.inf, -math.inf, *(weights / weights.sum()).tolist(), *drawn.tolist()]
 
 
+def shares() -> list[float]:
+    """Return shares of 1: all whole thousandths, those of `values`, and what these lack of 1."""
+    small = [value for value in values() if 0 <= value <= 1]
+    return [*(n / 1000 for n in range(1001)), *small, *(1 - value for value in small)]
+
+
 def table() -> list[dict[str, object]]:
     """Return a row for each number: its bits, and how each function writes it."""
     rows: list[dict[str, object]] = []

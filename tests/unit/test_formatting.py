@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
+from decimal import Decimal
+from itertools import product
 
 import numpy as np
 import pytest
@@ -12,7 +15,6 @@ from attnviz.formatting import (
     DIGITS,
     counted,
     exact,
-    fine_percent,
     joined,
     larger,
     nonzero,
@@ -20,7 +22,6 @@ from attnviz.formatting import (
     power_of_ten,
     quoted,
     scale_label,
-    share_text,
     weight,
     were,
 )
@@ -70,26 +71,34 @@ def test_words_are_joined_as_in_a_sentence() -> None:
     assert joined("abc", "or") == "a, b or c"
 
 
-def test_a_share_is_a_percentage_with_so_many_decimals() -> None:
-    assert [percent(0.125), percent(0.98765, 2), percent(1.5, 0), percent(-0.0001)] == [
-        "12.5 %", "98.77 %", "150 %", "0.0 %"
-    ]  # fmt: skip
+@pytest.mark.parametrize(
+    ("digits", "said"),
+    [
+        (0, {0: "0 %", 1: "100 %", 0.97: "97 %", 0.0151: "2 %", 0.01: "1 %", 0.99: "99 %", 0.0099: "0.99 %",
+             0.00031: "0.031 %", 0.00004: "less than 0.01 %", 0.9901: "99.01 %", 0.99846: "99.85 %",
+             0.99969: "99.969 %", 0.99996: "more than 99.99 %", 0.99999994: "100 %", 1.5: "150 %", -1e-9: "0 %",
+             math.nan: "NaN %"}),
+        (1, {0: "0.0 %", 1: "100.0 %", 0.125: "12.5 %", 0.001: "0.1 %", 0.999: "99.9 %", 0.00094: "0.094 %",
+             0.000031: "0.0031 %", 0.000009: "less than 0.001 %", 0.9998: "99.980 %", 0.999994: "more than 99.999 %"}),
+        (2, {0.98765: "98.77 %", 0.00003: "0.0030 %", 0: "0.00 %"}),
+    ],
+)  # fmt: skip
+def test_a_share_is_a_percentage_that_does_not_read_as_nothing_or_all(digits: int, said: dict[float, str]) -> None:
+    assert {share: percent(share, digits) for share in said} == said
 
 
-def test_a_small_share_does_not_read_as_0() -> None:
-    given = (0, 0.5, 0.001, 0.00094, 0.000313, 0.0000313, 0.000009)
-    assert [fine_percent(share) for share in given] == [
-        "0.0 %", "50.0 %", "0.1 %", "0.094 %", "0.031 %", "0.0031 %", "< 0.001 %",
-    ]  # fmt: skip
-    assert [fine_percent(0.97, 0), fine_percent(0.00003, 2)] == ["97 %", "0.0030 %"]
-
-
-def test_a_share_that_is_neither_nothing_nor_all_does_not_read_as_such() -> None:
-    given = (0, 1, 0.97, 0.0151, 0.0099, 0.00004, 0.9901, 0.99846, 0.99996, 0.5, 0.99999994)
-    assert [share_text(one) for one in given] == [
-        "0 %", "100 %", "97 %", "2 %", "0.99 %", "less than 0.01 %", "99.01 %", "99.85 %", "more than 99.99 %", "50 %",
-        "100 %",
-    ]  # fmt: skip
+def test_a_percentage_is_rounded_as_decimal_rounds_it_and_has_two_digits_at_both_ends() -> None:
+    for share, digits in product(numbers.shares(), range(3)):
+        text = percent(share, digits)
+        exactly = Decimal(100 * share)
+        if found := re.fullmatch(r"(less|more) than (\S+) %", text):
+            end = Decimal(found[2])
+            assert 0 < exactly <= end if found[1] == "less" else end <= exactly < 100
+            assert min(end, 100 - end) == Decimal(10) ** -(digits + 2)
+            continue
+        read = Decimal(text.removesuffix(" %"))
+        assert read == round(exactly, -int(read.as_tuple().exponent))
+        assert (read == 0) == (share == 0) and (read == 100) == (share > 1 - 9.99e-7), (share, text)
 
 
 def test_a_file_that_is_too_large_never_reads_as_large_as_the_limit() -> None:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from attnviz.bert.classification.classifier import Classifier, Pooled
 from attnviz.bert.classification.examples import Examples
+from attnviz.formatting import percent
 from attnviz.training.vectors import split
 
 CONFIDENCE = 0.95
@@ -128,7 +129,7 @@ def wilson(right: int, total: int) -> tuple[float, float]:
     share = right / total
     middle = (share + z**2 / (2 * total)) / (1 + z**2 / total)
     half = z / (1 + z**2 / total) * math.sqrt(share * (1 - share) / total + z**2 / (4 * total**2))
-    return max(0.0, middle - half), min(1.0, middle + half)
+    return middle - half if right else 0.0, middle + half if right < total else 1.0
 
 
 MOST, FEWEST = 48, 8
@@ -284,8 +285,8 @@ def verdict(results: Sequence[SeedResult], what: str = "classifier") -> str:
     """Say in one sentence whether it beats both baselines."""
     spread, count = spreads(results), len(results)
     numbers = (
-        f"{100 * spread['classifier'].mean:.1f} % on average, against {100 * spread['bag_of_words'].mean:.1f} % of the "
-        f"bag of words and {100 * spread['majority'].mean:.1f} % of the most frequent class"
+        f"{percent(spread['classifier'].mean, 1)} on average, against {percent(spread['bag_of_words'].mean, 1)} of the "
+        f"bag of words and {percent(spread['majority'].mean, 1)} of the most frequent class"
     )
     if not beats(results):
         return f"Over {count} seeds the {what} does not beat both baselines: {numbers}."

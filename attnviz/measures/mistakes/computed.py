@@ -18,7 +18,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from attnviz.attention import AttentionSteps, Mask, attend, causal_mask
-from attnviz.formatting import number
+from attnviz.formatting import number, percent
 from attnviz.measures.changes import change_row, moments, norm_over_all
 from attnviz.reprs import ShortRepr
 from attnviz.tokens import Tokens
@@ -495,7 +495,7 @@ def _joined(heads: Tensor) -> Tensor:
 
 
 def _share(cells: Tensor) -> Value:
-    return f"{number(100 * cells.float().mean().item(), 1)} %"
+    return percent(cells.double().mean().item(), 1)
 
 
 def _range(values: Tensor) -> Value:

@@ -37,7 +37,7 @@ def show_classifier(ablation: Ablation) -> None:
     before, after = table.columns
     likeliest, likeliest_after = table[before].idxmax(), table[after].idxmax()
     without_heads = (
-        f"; without **{ablation.off_text}** it is **{percent(table.loc[likeliest, after])}**"
+        f"; without **{ablation.off_text}** it is **{percent(table.loc[likeliest, after], 1)}**"
         if ablation.off
         else ". Nothing is switched off: click a head in the grid"
     )
@@ -45,9 +45,9 @@ def show_classifier(ablation: Ablation) -> None:
     with st.container(key="hint_classifier"):
         st.markdown(
             f"The classifier of film reviews, a linear layer on the frozen model, says **{plain(likeliest)}** with a "
-            f"probability of **{percent(table.loc[likeliest, before])}**{without_heads}{new_class}."
+            f"probability of **{percent(table.loc[likeliest, before], 1)}**{without_heads}{new_class}."
         )
-    st.table(table.map(percent))
+    st.table(table.map(percent, digits=1))
     st.caption("The layer was trained on the whole model’s output. It is made for reviews, whatever the text is.")
 
 

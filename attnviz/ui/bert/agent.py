@@ -81,18 +81,18 @@ def decision_text(decision: Decision) -> str:
     """Return a sentence that says which action is taken."""
     threshold = state.get("confidence")
     likeliest = f"{decision.likeliest} {TITLES[decision.likeliest]}"
-    sure = f"with a probability of **{percent(decision.confidence)}**"
+    sure = f"with a probability of **{percent(decision.confidence, 1)}**"
     if decision.is_handed_over:
-        below = f"below the threshold of {percent(threshold, 0)}"
+        below = f"below the threshold of {percent(threshold)}"
         return f"**Ask a human**: {likeliest} is the likeliest {sure}, which is {below}."
-    return f"**{likeliest[0].upper()}{likeliest[1:]}** {sure}; the threshold is {percent(threshold, 0)}."
+    return f"**{likeliest[0].upper()}{likeliest[1:]}** {sure}; the threshold is {percent(threshold)}."
 
 
 def actions_html(typed: TypedText, decision: Decision) -> str:
     """Return the four actions as HTML: number, action, probability, what it would call, and a game's move."""
     rows = "".join(
         f"<tr{' class=is-done' if number == decision.action else ''}><td>{number}</td><td>{TITLES[number]}</td>"
-        f"<td>{percent(typed.probabilities[number])}</td>"
+        f"<td>{percent(typed.probabilities[number], 1)}</td>"
         f"<td><code>{escape(message(number, shortened(typed.text), decision))}</code></td><td>{MOVES[number]}</td></tr>"
         for number in range(len(TITLES))
     )
@@ -118,10 +118,10 @@ def show_threshold(trained: TrainedClassifier) -> None:
     at_threshold = selective(outcome, [threshold])
     stays = outcome.confidence >= np.float64(threshold)
     acts = stays & (outcome.predicted != ASK)
-    wrong = f", and wrong on **{percent(float(at_threshold.error[0]))}** of these" if stays.any() else ""
+    wrong = f", and wrong on **{percent(float(at_threshold.error[0]), 1)}** of these" if stays.any() else ""
     unsure, asks = int((~stays).sum()), int((stays & ~acts).sum())
     st.markdown(
-        f"At **{threshold:.2f}** the agent is sure enough on **{percent(float(at_threshold.coverage[0]))}** of "
+        f"At **{threshold:.2f}** the agent is sure enough on **{percent(float(at_threshold.coverage[0]), 1)}** of "
         f"{len(outcome.rows)} held-out reports{wrong}; the other {unsure} {'goes' if unsure == 1 else 'go'} to a "
         f"human. On {asks} of those it is sure of, it chooses to ask a human; on "
         f"{int((acts & ~outcome.is_right).sum())} it would take a wrong action."

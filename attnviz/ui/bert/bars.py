@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 
 from attnviz.figures.plots import AROUND, NUMBERS, ROUNDING
-from attnviz.formatting import power_of_ten, scientific
+from attnviz.formatting import percent, power_of_ten, scientific
 from attnviz.ui.tokens.chips import shorten
 
 LONGEST = 12
@@ -19,39 +19,33 @@ NAMED, LONG_NUMBERS = 20, 8
 """The most labels below bars, if they are words, and if they are numbers of up to three digits"""
 TICKS = 4
 """The most numbers beside bars that stand side by side, without 0"""
+TOLD = 6
+"""Decimals of a percentage that is pointed at"""
 SMALLEST = 1e-4
 """Numbers beside bars below this one are written with a power of ten, as f"{x:g}" does, but with our minus sign"""
 ROUNDED = 1e-9
 """More than division rounds off: 0.3 / 0.1 is below 3"""
 
 
-def ranked(numbers: Sequence[float], labels: Sequence[str], *, title: str, unit: str, name: str) -> str:
-    """Return N bars from 0, the first on top, each with its label and its number in three digits.
+def ranked(shares: Sequence[float], labels: Sequence[str], *, name: str) -> str:
+    """Return N bars from 0, the first on top, each with its label and its probability.
 
     Args:
-        numbers: (N,), from 0 up.
+        shares: (N,), from 0 to 1.
         labels: of the N bars.
-        title: of the numbers.
-        unit: of the numbers.
         name: of the bars as a picture: what they are of, unlike that of other bars on the page.
     """
-    largest = max(numbers, default=0) or 1
+    largest = max(shares, default=0) or 1
     rows = "".join(
-        f'<li title="{escape(label)}: {power_of_ten(number, 6)} {unit}">'
+        f'<li title="{escape(label)}: {percent(share, TOLD)}">'
         f'<span dir="auto">{escape(shorten(label))}</span>'
-        f'<div><i style="--part:{number / largest:.4f}"></i><b>{_shown(number, unit)}</b></div></li>'
-        for label, number in zip(labels, numbers, strict=True)
+        f'<div><i style="--part:{share / largest:.4f}"></i><b>{percent(share, 1)}</b></div></li>'
+        for label, share in zip(labels, shares, strict=True)
     )
-    legend = f"{title}, {unit}"
     return (
-        f'<div class="bars" data-drawn="{escape(name)}"><ol aria-label="{escape(legend)}">{rows}</ol>'
-        f"<p>{escape(legend)}</p></div>"
+        f'<div class="bars" data-drawn="{escape(name)}"><ol aria-label="probability">{rows}</ol>'
+        "<p>probability</p></div>"
     )
-
-
-def _shown(number: float, unit: str) -> str:
-    """Return the number of a bar; a tiny percentage has no power of ten."""
-    return f"< {SMALLEST:.4f}" if unit == "%" and 0 < number < SMALLEST else power_of_ten(number)
 
 
 def beside(series: Mapping[str, Sequence[float]], labels: Sequence[str], *, title: str, unit: str, name: str) -> str:

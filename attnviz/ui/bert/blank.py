@@ -22,7 +22,7 @@ from attnviz.bert.blank import (
     read,
 )
 from attnviz.export.code.bert.uses import blank_script
-from attnviz.formatting import number
+from attnviz.formatting import percent
 from attnviz.links.bert import MAX_KEPT
 from attnviz.pretrained import BUILT_IN, PretrainedModel
 from attnviz.pretrained.described import MASK
@@ -166,8 +166,8 @@ def _title(model: PretrainedModel, blanks: Blanks, index: int, place: int) -> st
     true, rank = blanks.truth[index], blanks.true_rank[index]
     if true is None:
         return f"<b>{MASK}</b>, position {place}"
-    percent = number(100 * (blanks.true_probability[index] or 0), 4)
-    return f"<b>{escape(label_for(model, true))}</b>, position {place}, masked: rank {rank:,}, {percent} %"
+    share = percent(blanks.true_probability[index] or 0, 4)
+    return f"<b>{escape(label_for(model, true))}</b>, position {place}, masked: rank {rank:,}, {share}"
 
 
 def show_needed(model: PretrainedModel, lack: Lack) -> None:

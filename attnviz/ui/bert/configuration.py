@@ -219,7 +219,7 @@ def _notice(config: Configuration) -> str:
     base = BERT_BASE.parameters["token embeddings"] / BERT_BASE.together
     return (
         f"{title_of(config)} has {config.together:,} parameters, and the table of token embeddings is "
-        f"{percent(share, 0)} of them. Of bert-base-uncased's {BERT_BASE.together:,} it is {percent(base, 0)}. Yet a "
+        f"{percent(share)} of them. Of bert-base-uncased's {BERT_BASE.together:,} it is {percent(base)}. Yet a "
         "text uses one row of it for each token."
     )
 

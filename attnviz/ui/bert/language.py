@@ -17,7 +17,7 @@ from attnviz.bert.blocks import KEPT, Guesses, Setup, Stack, draw_layers, embed,
 from attnviz.bert.table import table_of
 from attnviz.components.matrix import ShownMatrix, matrices
 from attnviz.export.code.bert.embeddings import language_script
-from attnviz.formatting import nonzero, number, power_of_ten
+from attnviz.formatting import nonzero, number, percent, power_of_ten
 from attnviz.links.bert import MAX_BLOCKS
 from attnviz.links.link import KEYS, MAX_OTHER
 from attnviz.pretrained.built_in import BuiltInModel
@@ -210,8 +210,8 @@ def _junk(output: ModelOutput, setup: Setup, vocabulary: int) -> str:
     layers = "linear layer is" if setup.blocks == 1 else f"{setup.blocks} linear layers are"
     sentences = (
         f"**Junk comes out, as it should:** the {layers} random (seed {setup.seed}), and nothing was trained. "
-        f"The likeliest token has {100 * largest:.4f} %; if all {vocabulary:,} were equally likely, "
-        f"each would have {100 / vocabulary:.4f} %."
+        f"The likeliest token has {percent(largest, 4)}; if all {vocabulary:,} were equally likely, "
+        f"each would have {percent(1 / vocabulary, 4)}."
     )
     if len(out) > 1 and last > max(ALIKE, first):
         different = len(set(out.tolist()))

@@ -217,9 +217,8 @@ def colour_end(weights: Tensor) -> float:
 
 def show_likely(names: Sequence[str], probabilities: Tensor, key: str, *, name: str) -> None:
     """Show the likeliest tokens and their (N,) probabilities, the largest first, as bars; `name` is the picture's."""
-    percents = [100 * share for share in probabilities.tolist()]
     with st.container(key=key):
-        st.html(ranked(percents, names, title="probability", unit="%", name=name))
+        st.html(ranked(probabilities.tolist(), names, name=name))
 
 
 def _show_pictures() -> None:

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from attnviz.bert.table import search
 from attnviz.export.code.bert.embeddings import RoundTrip, round_trip_lines, round_trip_script
-from attnviz.formatting import nonzero
+from attnviz.formatting import nonzero, percent
 from attnviz.links.bert import MAX_PIECE
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.ui import shell, state
@@ -24,7 +24,6 @@ from attnviz.ui.bert.token_tables import (
     chosen_place,
     label_in,
     named,
-    percent,
     setup_of,
     show_favoured,
     show_html,
@@ -162,7 +161,7 @@ def _written(setup: RoundTripSetup, place: int) -> str:
         f'<tr><td>{named(labels[token])}</td><td class="n">{value(logit)}</td>'
         f'<td class="n">{value(setup.scale * (logit - logits[0]))}</td>'
         f'<td class="n">{nonzero(math.exp(setup.scale * (logit - logits[0])), 4)}</td>'
-        f'<td class="n">{percent(share, 3)}</td></tr>'
+        f'<td class="n">{percent(share, 4)}</td></tr>'
         for token, logit, share in zip(tokens, logits, back.probabilities[place].tolist(), strict=True)
     )
     row_of = "its own row" if tokens[0] == back.ids[place] else f"the row of “{best}”"
@@ -175,7 +174,7 @@ def _written(setup: RoundTripSetup, place: int) -> str:
         f'<th class="n">exp(z)</th><th class="n">exp(z) / sum</th></tr></thead><tbody>{rows}</tbody></table>'
         f'</div><p class="written">sum of exp(z) over all {len(labels):,} tokens = <b class="sum">{total:,.3f}</b>, so '
         f"the probability of “{best}” is 1 / {total:,.3f} = "
-        f'<b class="probability">{percent(1 / total, 3)}</b></p>'
+        f'<b class="probability">{percent(1 / total, 4)}</b></p>'
     )
 
 

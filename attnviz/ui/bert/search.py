@@ -28,7 +28,7 @@ from attnviz.bert.search import (
 )
 from attnviz.bert.search import built_in as built_in_sentences
 from attnviz.export.code.bert.uses import search_script
-from attnviz.formatting import number
+from attnviz.formatting import number, percent
 from attnviz.links.bert import MAX_HITS, MAX_QUERY
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.runtime.cache import SingleFlightCache
@@ -361,10 +361,9 @@ def show_map(search: SearchResult) -> None:
         plot(figure, key, on_select=partial(_click_point, key), selection_mode="points")
     with right, st.container(key="hits_meaning"):
         by_meaning(search)
-    kept = number(100 * sum(plane.kept), 1)
     notice(
-        f"The plane keeps {kept} % of the variance of {plane.mean.numel()} dimensions (PCA). So sentences that lie "
-        "beside each other here may be far apart: the ranking measures in all dimensions."
+        f"The plane keeps {percent(sum(plane.kept), 1)} of the variance of {plane.mean.numel()} dimensions (PCA). So "
+        "sentences that lie beside each other here may be far apart: the ranking measures in all dimensions."
     )
     in_torch(MAP_LINES)
 
@@ -408,7 +407,7 @@ def map_table(search: SearchResult) -> pd.DataFrame:
     plane = search.index.plane
     x, y = plane.places.T.tolist()
     of_query = plane.place(search.embedding).tolist()
-    axes = [f"component {n + 1} ({100 * share:.2f} % of the variance)" for n, share in enumerate(plane.kept)]
+    axes = [f"component {n + 1} ({percent(share, 2)} of the variance)" for n, share in enumerate(plane.kept)]
     rows = {
         axes[0]: [*x, of_query[0]],
         axes[1]: [*y, of_query[1]],

@@ -5,7 +5,6 @@ The tables are the candidates for each token, and the tokens that the output lay
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -31,7 +30,7 @@ from attnviz.bert.round_trip import (
     tied,
 )
 from attnviz.bert.table import EmbeddingTable, table_of
-from attnviz.formatting import nonzero, number
+from attnviz.formatting import number, percent
 from attnviz.pretrained import BUILT_IN, PretrainedModel
 from attnviz.pretrained.names import shown
 from attnviz.runtime.cache import Sized
@@ -135,15 +134,6 @@ def named(label: str) -> str:
     return escape(shorten(label, LABEL))
 
 
-def percent(share: float, digits: int = 2) -> str:
-    """Format a probability in percent with `digits` significant digits, so that a small one is not 0."""
-    of_100 = 100 * share
-    if of_100 < 0.0005:
-        return f"{nonzero(of_100)} %"
-    places = max(1, digits - 1 - math.floor(math.log10(of_100)))
-    return f"{of_100:.{places}f} %"
-
-
 def value(x: float) -> str:
     """Format a logit, a cosine or an operand with three decimals."""
     return number(x, 3)
@@ -168,7 +158,7 @@ def _tokens_html(setup: RoundTripSetup) -> str:
     ):
         cells = "".join(
             f'<td class="tint" style="--part:{share / largest:.3f}">{named(labels[token])} '
-            f'<span class="p">{percent(share)}</span></td>'
+            f'<span class="p">{percent(share, 1)}</span></td>'
             for token, share in zip(back.tokens[place].tolist(), probabilities[place], strict=True)
         )
         mark = '<td class="yes" aria-label="yes">✓</td>' if returns else '<td class="no" aria-label="no">✗</td>'
@@ -182,7 +172,7 @@ def _tokens_html(setup: RoundTripSetup) -> str:
         '<thead><tr><th class="n">T</th><th>token</th><th class="n">id</th><th>back</th><th class="n">margin</th>'
         f"<th>likeliest</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
         '<div class="p">back: whether the token comes back · margin: the largest logit less the second · colour: '
-        f"probability, from 0 to {percent(largest)}</div>"
+        f"probability, from 0 to {percent(largest, 1)}</div>"
     )
 
 
@@ -282,7 +272,9 @@ def _favoured_html(setup: RoundTripSetup, favoured: TokenExtremes, ids: Tensor, 
     """Return tokens with their numbers as a table."""
     bottom, top = float(favoured.smallest[0]), float(favoured.largest[0])
     is_bias = favoured.by == "bias"
-    chances = [f'<td class="n">{percent(probability)}</td>' for probability in favoured.probabilities(numbers).tolist()]
+    chances = [
+        f'<td class="n">{percent(probability, 1)}</td>' for probability in favoured.probabilities(numbers).tolist()
+    ]
     rows = "".join(
         f'<tr><td class="n">{rank}</td>'
         f'<td class="tint" style="--part:{(number - bottom) / (top - bottom):.3f}">{named(label_in(setup, token))}</td>'

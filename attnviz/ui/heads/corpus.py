@@ -26,7 +26,7 @@ from attnviz.corpus.offered import stamp
 from attnviz.corpus.offered import statistics as read
 from attnviz.corpus.run import CorpusCard
 from attnviz.corpus.statistics import CorpusStatistics
-from attnviz.formatting import number
+from attnviz.formatting import number, percent
 from attnviz.heads.all_heads import encode
 from attnviz.links.pages import PAGES
 from attnviz.measures.summary import choose_measures
@@ -34,7 +34,7 @@ from attnviz.runtime.arrays import array_store
 from attnviz.settings import name_in_links
 from attnviz.ui import state
 from attnviz.ui.heads import state as heads_state
-from attnviz.ui.heads.state import HALF, MeasureNames, measure_names, share
+from attnviz.ui.heads.state import HALF, MeasureNames, measure_names
 from attnviz.ui.heads.table import HEIGHT, offer_table
 from attnviz.ui.messages import plain, plain_part
 from attnviz.ui.places import page_link
@@ -151,7 +151,7 @@ def payload(here: CorpusHead, alike: Sequence[int] = ()) -> tuple[dict[str, Any]
         "acknowledged": acknowledged(KEY),
         "labels": _of_heads(here, lambda _, held: [words.linked[name] for name, part in held if part >= HALF]),
         "said": _of_heads(
-            here, lambda layer, held: [f"{words.label(name, layer)} on {share(part)}" for name, part in held[:SAID]]
+            here, lambda layer, held: [f"{words.label(name, layer)} on {percent(part)}" for name, part in held[:SAID]]
         ),
         "limited": corpus.limited.tolist(),
         "measures": [
@@ -227,7 +227,7 @@ def _said(here: CorpusHead) -> str:
     held = [(name, part) for name, part in here.labels(here.layer, here.head) if part >= 0.01]
     if not held:
         return f"no label holds on 1 % of {here.statistics.sentences:,} sentences."
-    labels = [f"**{plain(here.measure_names.label(name, here.layer))}** on {share(part)}" for name, part in held]
+    labels = [f"**{plain(here.measure_names.label(name, here.layer))}** on {percent(part)}" for name, part in held]
     return f"{', '.join(labels)} of {here.statistics.sentences:,} sentences."
 
 
@@ -239,7 +239,8 @@ def measures(here: CorpusHead) -> pd.DataFrame:
         title, unit = here.measure_names.measures[str(row.measure)]
         named = f"{plain(title)}{f', {unit}' if unit else ''}"
         value = "–" if isnan(row.this_text) else number(row.this_text, 3)
-        lines.append(f"| {named} | **{value}** | {number(row.mean, 3)} | {number(row.std, 3)} | {share(row.below)} |")
+        below = "–" if isnan(row.below) else percent(row.below)
+        lines.append(f"| {named} | **{value}** | {number(row.mean, 3)} | {number(row.std, 3)} | {below} |")
     st.markdown("\n".join(lines))
     st.caption("Mean and standard deviation are over the sentences. Below: the share of sentences with a lower value.")
     return table
@@ -269,7 +270,7 @@ def distribution(here: CorpusHead) -> pd.DataFrame:
     if value is None:
         st.markdown(f"This text has no measure “{plain(title)}”. Median of the sentences: **{median}**.")
     else:
-        below = share(corpus.share_below(here.row, here.head, name, value))
+        below = percent(corpus.share_below(here.row, here.head, name, value))
         st.markdown(
             f"{title.capitalize()}: **{number(value, 3)}**{f' {unit}' if unit else ''} on this text; {below} of the "
             f"sentences have less. Median **{median}**, mean {number(corpus.mean[at], 3)}."
@@ -394,8 +395,8 @@ def _by_label(here: CorpusHead) -> str:
         layer, head = corpus.head(int(shares.argmax()))
         if shares.any():
             many, label = int((shares >= HALF).sum()), plain(here.measure_names.labels[name])
-            lines.append(f"| {label} | {many} | layer {layer} · head {head} | {share(float(shares.max()))} |")
-    return "\n".join([*lines, "", f"Heads: those with the label on {share(HALF)} of the sentences or more."])
+            lines.append(f"| {label} | {many} | layer {layer} · head {head} | {percent(float(shares.max()))} |")
+    return "\n".join([*lines, "", f"Heads: those with the label on {percent(HALF)} of the sentences or more."])
 
 
 def all_heads(here: CorpusHead) -> pd.DataFrame:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,6 +15,7 @@ import streamlit as st
 from attnviz import heads as heads_view
 from attnviz.components.registration import position
 from attnviz.corpus.offered import OfferedError, about, corpora, labels, statistics
+from attnviz.formatting import percent
 from attnviz.heads import SWITCHES, WORDS
 from attnviz.links.link import KEYS
 from attnviz.links.values import MAX_CHOSEN, ROLLOUT, Head, write_heads
@@ -176,16 +176,6 @@ def measure_names(survey: Survey, limited: Sequence[bool] | None = None) -> Meas
     )
 
 
-def share(part: float) -> str:
-    """Return a share in %, with one decimal near 0 or 100 %; "–" for NaN."""
-    if isnan(part):
-        return "–"
-    percent = 100 * part
-    if 0 < percent < 0.05 or 99.95 <= percent < 100:
-        return "< 0.1 %" if percent < 50 else "> 99.9 %"
-    return f"{percent:.1f} %" if 0 < percent < 1 or 99 < percent < 100 else f"{percent:.0f} %"
-
-
 NO_CORPUS = """\
 There are no corpus statistics for this model: `python -m attnviz corpus FILES --model NAME` makes some, and
 the setting ATTNVIZ_CORPORA shows them here."""
@@ -258,6 +248,6 @@ def corpus_shares_of_labels(here: ShownHead, file: Path | None, survey: Survey, 
     on_text, wording = survey.labels[survey.numbers.index(layer)][head], measure_names(survey, about(file).limited)
     names = [name for name, label in wording.linked.items() if label in on_text]
     names += [name for name, part in shares.items() if part >= HALF and name not in names]
-    said = ", ".join(f"{plain(wording.label(name, layer))} on {share(shares.get(name, 0.0))}" for name in names)
+    said = ", ".join(f"{plain(wording.label(name, layer))} on {percent(shares.get(name, 0.0))}" for name in names)
     said = said or "no label holds on half of them"
     return f"Layer {layer} · head {head} over {of_corpus.sentences:,} sentences: {said}."

@@ -97,10 +97,10 @@ the value of uniform attention over the visible keys."""
 ROWS_WITH_SINK = r"""Here a sink takes a share of each row, so the $\alpha_{ij}$ of a row sum to less than 1. For
 the entropy and the mean distance, each row is divided by its sum first: they are about how a query shares out what it
 gives to keys. The other measures use the $\alpha_{ij}$ as they are."""
-LABELS = f"""A head is **named** after what gets at least {percent(MIN_SHARE, 0)} of its weight, where that is at least
+LABELS = f"""A head is **named** after what gets at least {percent(MIN_SHARE)} of its weight, where that is at least
 {MIN_TIMES_UNIFORM:g} times what uniform attention would give it. It is *diagonal* where only the previous, the same and
 the next token together come to that, and it *looks everywhere* where its entropy is at least
-{percent(MIN_BROAD_ENTROPY, 0)} of uniform attention's; with a causal mask or a window, it looks *everywhere it may*.
+{percent(MIN_BROAD_ENTROPY)} of uniform attention's; with a causal mask or a window, it looks *everywhere it may*.
 Uniform attention gives the same weight to each key that a query sees in that layer. Names hold for this text, and
 perhaps for no other."""
 ROLLOUT_TEXT = r"""**Attention rollout** (Abnar and Zuidema 2020) follows attention down to the words. With

@@ -16,7 +16,7 @@ from attnviz.export.csv_files import rows_csv
 from attnviz.export.files.images import AnimationKind, Frame, write_animation
 from attnviz.export.web import write_page
 from attnviz.export.web.pages import Page
-from attnviz.formatting import counted
+from attnviz.formatting import counted, percent
 from attnviz.runtime.pool import worker_pool
 from attnviz.toy.language.config import TokenConfig
 from attnviz.trace.model import Place
@@ -102,7 +102,7 @@ def _name_of(place: Place) -> str:
 def _caption(view: View, step: int) -> str:
     """Return a frame's caption: the step, and the accuracy at its last evaluation."""
     last = next((measured for measured in reversed(view.evaluations) if measured.step <= step), None)
-    right = "" if last is None else f" · accuracy {100 * last.accuracy:.0f} %"
+    right = "" if last is None else f" · accuracy {percent(last.accuracy)}"
     return f"after {counted(step, 'step')}{right}"
 
 

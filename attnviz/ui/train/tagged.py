@@ -75,8 +75,8 @@ def _counts(task: TaggedSentences) -> str:
         f" {counted(files.seen, 'test sentence')} {'is' if files.seen == 1 else 'are'} in both." if files.seen else ""
     )
     return (
-        f"{train}, {len(files.tags)} tags. {test}, {percent(files.unknown / len(files.test.words))} unknown.{both} "
-        f"Baseline: {percent(files.baseline.right / files.baseline.total)} right. No link holds the files."
+        f"{train}, {len(files.tags)} tags. {test}, {percent(files.unknown / len(files.test.words), 1)} unknown.{both} "
+        f"Baseline: {percent(files.baseline.right / files.baseline.total, 1)} right. No link holds the files."
     )
 
 
@@ -88,12 +88,12 @@ def facts_of(task: TaggedSentences) -> Iterator[str]:
         f"Training file {quoted(train.name)}: {counted(len(train.lengths), 'sentence')}, "
         f"{counted(len(train.words), 'word')}, {len(files.words):,} different; {len(files.tags)} tags."
     )
-    unknown = percent(files.unknown / len(test.words))
+    unknown = percent(files.unknown / len(test.words), 1)
     yield (
         f"Test file {quoted(test.name)}: {counted(len(test.lengths), 'sentence')}, {counted(len(test.words), 'word')}; "
         f"{unknown} of these are unknown, as the training file lacks them. {_seen(files.seen)}"
     )
-    right = percent(usual.right / usual.total)
+    right = percent(usual.right / usual.total, 1)
     yield (
         f"Baseline: {right} of the test file's words have the tag that is the word's most frequent one in the "
         "training file, or of an unknown word the most frequent tag of all."

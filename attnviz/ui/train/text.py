@@ -271,7 +271,7 @@ def part_choice() -> None:
             _find(whole)
             part = whole.text[begin:end]
             st.caption(
-                f"text[{begin}:{end}] is {len(part):,} of {count:,} characters, {percent(len(part) / count, 0)}: "
+                f"text[{begin}:{end}] is {len(part):,} of {count:,} characters, {percent(len(part) / count)}: "
                 f"“{plain(part[:AROUND])} … {plain(part[-AROUND:])}”"
             )
 

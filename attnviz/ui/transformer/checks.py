@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from attnviz.formatting import fine_percent, nonzero, number
+from attnviz.formatting import nonzero, number, percent
 from attnviz.links.link import KEYS, MAX_DRAW, MAX_OTHER, MAX_PADS
 from attnviz.links.train import MAX_DROPOUT
 from attnviz.measures.mistakes import TEXTS
@@ -195,7 +195,7 @@ def show_lens(here: ShownPart) -> None:
     )
     shown = [
         [
-            f"{plain(label(int(token)))} {fine_percent(float(share))}"
+            f"{plain(label(int(token)))} {percent(float(share), 1)}"
             for token, share in zip(*tokens_and_shares, strict=True)
         ]
         for tokens_and_shares in zip(lens.tokens, lens.probabilities, strict=True)
@@ -392,7 +392,7 @@ def show_dropout(here: ShownPart) -> None:
     st.markdown(
         f"**In training**, before the output of {here.place.name} is added to the stream, each of its {x.numel():,} "
         f"numbers becomes 0 with the probability p = {rate:g}: here {zeros:,} of them, "
-        f"{number(100 * zeros / x.numel(), 1)} %. All others are multiplied by 1 / (1 − p) = {number(factor, 3)}. "
+        f"{percent(zeros / x.numel(), 1)}. All others are multiplied by 1 / (1 − p) = {number(factor, 3)}. "
         "**In use** there is no dropout at all: torch's `model.eval()` switches it off, and all else on this page "
         "is in use."
     )

@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 
 import streamlit as st
 
-from attnviz.formatting import counted, nonzero
+from attnviz.formatting import counted, percent
 from attnviz.links.pages import PAGES
 from attnviz.measures.cost import BERT_BASE, PAPER_BASE, cost, equal_at, maps_in_words, parameters
 from attnviz.steps import names_at
@@ -127,12 +127,12 @@ def _answer(trace: Trace, at: Callable[..., str], link: Link, last: int) -> list
     tokens = trace.query_tokens(trace.places[-1].kind)
     probabilities = trace.vocabulary.logits(trace.last_hidden_state[[row]])[0].double().softmax(-1)
     likeliest = int(probabilities.argmax())
-    share = nonzero(100 * float(probabilities[likeliest]), 1)
+    share = percent(float(probabilities[likeliest]), 1)
     shown = shorten(trace.vocabulary.label(likeliest))
     return [
         Box("Layer for the task", f"logits ({len(tokens)}, {trace.vocabulary.size})",
             "Maps each vector to a number for each token of the vocabulary.", at(last, "logits"), "task", item="task"),
-        Box("Answer", f"“{shown}” {share} %", f"The likeliest token of row {row}, by softmax.",
+        Box("Answer", f"“{shown}” {share}", f"The likeliest token of row {row}, by softmax.",
             at(last, "probabilities"), "task", item="answer"),
     ]  # fmt: skip
 

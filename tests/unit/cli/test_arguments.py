@@ -280,8 +280,8 @@ def test_what_was_left_out_of_a_corpus_is_counted_and_the_first_lines_are_named(
 def test_what_is_said_of_a_test_file() -> None:
     files = AboutFiles("test.txt", "f", 1200, 8000, 400, 3, 6000, 1, 1, "a b")
     assert train.tested(files) == (
-        "test.txt: 1,200 sentences, 8,000 words, 5.00% of them unknown; sentences that stand in the training file too: "
-        "3; baseline 75.00%"
+        "test.txt: 1,200 sentences, 8,000 words, 5.00 % of them unknown; sentences that stand in the training file "
+        "too: 3; baseline 75.00 %"
     )
 
 

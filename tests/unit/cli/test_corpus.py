@@ -174,7 +174,7 @@ def test_a_recording_is_written_with_its_card_and_never_over_a_file_unless_force
     card = json.loads(shipped.with_suffix(".json").read_text(encoding="utf-8"))
     assert capsys.readouterr().out == (
         f"{out.name}: {shipped.stat().st_size:,} bytes, {len(recording.view.snapshots)} snapshots, "
-        f"loss {card['loss']:.4f}, accuracy {card['accuracy']:.2%}\n"
+        f"loss {card['loss']:.4f}, accuracy {100 * card['accuracy']:.2f} %\n"
     )
     out.write_bytes(b"mine")
     assert main(["record", "induction-control"]) == 1
@@ -215,7 +215,7 @@ def test_a_classifier_is_written_and_its_accuracy_said_unless_quiet(
     if quiet:
         assert said == []
     else:
-        assert said[0] == f"{out}: accuracy {made.card.accuracy:.2%} on held-out texts"
+        assert said[0] == f"{out}: accuracy {100 * made.card.accuracy:.2f} % on held-out texts"
         assert len(said) == 2
 
 

@@ -249,8 +249,8 @@ def test_tagging_learns_from_files_and_is_tested_on_the_other_one(
     out = tmp_path / "one.safetensors"
     assert train(*tagged, "--out", out, "--steps", "6", "--every", "2") == 0
     said = capsys.readouterr().out
-    assert "b.txt: 2 sentences, 4 words, 25.00% of them unknown" in said
-    assert "baseline 75.00%" in said  # an unknown word is a VERB, the most frequent tag
+    assert "b.txt: 2 sentences, 4 words, 25.00 % of them unknown" in said
+    assert "baseline 75.00 %" in said  # an unknown word is a VERB, the most frequent tag
     found = read(out.read_bytes())
     card = json.loads(out.with_suffix(".json").read_text())
     assert card["command"] == "python -m attnviz train tagging --train-file a.txt --test-file b.txt --steps 6"

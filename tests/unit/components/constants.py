@@ -107,8 +107,12 @@ def constants() -> dict[str, tuple[str, Any]]:
             },
         ),
         "FORMAT": (
-            "Numbers as text: digits after the point of a weight; of a number near 0; from where on powers of ten.",
-            {"digits": formatting.DIGITS, "tiny": formatting.TINY_DIGITS, "huge": formatting.HUGE},
+            "Numbers as text: digits after the point of a weight; of a number near 0; from where on powers of ten; "
+            "what is rounded off of a percentage, and of a difference of two.",
+            {
+                "digits": formatting.DIGITS, "tiny": formatting.TINY_DIGITS, "huge": formatting.HUGE,
+                "rounded": formatting.ROUNDED_PERCENT, "bits": formatting.LAST_BITS,
+            },
         ),
         "LISTED": (
             "Tokens that are listed, at most.",

@@ -51,6 +51,7 @@ def test_a_confusion_has_classes_in_rows_from_the_top_and_its_darkest_cell_is_th
 @PALETTES
 def test_each_seed_is_a_point_in_percent_and_the_mean_a_line_in_its_row(palette: Palette) -> None:
     spec = seeds({"own": [0.5, 0.75], "<other>": [0.9, 0.6]}, ["seed 0", "seed 1"], palette)
+    assert [one["customdata"] for one in spec["data"]] == [["50.0 %", "75.0 %"], ["90.0 %", "60.0 %"]]
     _, y = axes(spec)
     own, other = spec["data"]
     assert (own["x"], own["y"], own["text"]) == ([50, 75], [0, 0], ["seed 0", "seed 1"])
@@ -107,7 +108,7 @@ def test_coverage_and_error_are_in_percent_with_a_gap_where_nothing_is_covered()
     x, y = axes(spec)
     covered, error = spec["data"]
     assert (covered["name"], covered["y"], list(covered["x"])) == ("coverage", [100, 75, 0], [0, 0.5, 1])
-    assert (error["name"], error["y"]) == ("error", [25, 12.5, None])
+    assert (error["name"], error["y"], error["customdata"][:2]) == ("error", [25, 12.5, None], ["25.0 %", "12.5 %"])
     (mark,) = spec["layout"]["shapes"]
     assert [mark[one] for one in ("x0", "x1", "y0", "y1", "yref")] == [0.5, 0.5, 0, 1, "paper"]
     assert x["range"] == [0, 1]

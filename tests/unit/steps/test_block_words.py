@@ -76,6 +76,8 @@ def test_the_feed_forward_says_which_neuron_fires_and_which_rows_are_long() -> N
     assert PARTS["feed_forward_hidden"].fact(walk) == (
         "Here 33 % of the cells are above 0. Neuron 2 fires most, with 7.25, on row 1, “a”."
     )
+    nearly = walk_with(feed_forward_hidden=[[7.25, *[1] * 398, 0]] * 3)
+    assert PARTS["feed_forward_hidden"].fact(nearly).startswith("Here 99.75 % of the cells are above 0.")
     assert PARTS["feed_forward_output"].fact(walk) == (
         "Here the longest row is row 2, “d”, with a length of 13.00, and the shortest row 1, “a”, with 1.50."
     )

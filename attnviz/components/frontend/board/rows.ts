@@ -1,6 +1,6 @@
 // The rows of a matrix in words, for screen readers: row 7 “it”: 9 “bicycle” 97 %, 0 “[CLS]” 1 %, 14 others 2 %.
 
-import { namer, number, share } from "../core/format.ts";
+import { namer, number, percent } from "../core/format.ts";
 
 const LISTED = 512; // rows
 const SHARES = 5; // of a row, at most
@@ -44,11 +44,11 @@ function sharesSaid(values: Float32Array, known: number[], name: (j: number) => 
   let told = 0;
   for (const j of order.slice(0, SHARES)) {
     if (told >= TOLD) break;
-    said.push(`${name(j)} ${share(values[j])}`);
+    said.push(`${name(j)} ${percent(values[j])}`);
     told += values[j];
   }
   const rest = order.slice(said.length).reduce((all, j) => all + values[j], 0);
   const others = known.length - said.length;
-  if (others) said.push(`${others} ${others > 1 ? "others" : "other"} ${share(rest)}`);
+  if (others) said.push(`${others} ${others > 1 ? "others" : "other"} ${percent(rest)}`);
   return said.join(", ");
 }

@@ -208,11 +208,16 @@ export const CHART = {
   longest: 12,
 };
 
-/** Numbers as text: digits after the point of a weight; of a number near 0; from where on powers of ten. */
+/**
+ * Numbers as text: digits after the point of a weight; of a number near 0; from where on powers of ten; what is rounded
+ * off of a percentage, and of a difference of two.
+ */
 export const FORMAT = {
   digits: 4,
   tiny: 2,
   huge: 1000000.0,
+  rounded: 0.0001,
+  bits: 1e-9,
 };
 
 /** Tokens that are listed, at most. */

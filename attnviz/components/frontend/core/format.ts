@@ -47,15 +47,15 @@ export function weightText(value: number, digits: number = FORMAT.digits) {
   return digits < FORMAT.digits ? `≈ ${shown}` : shown;
 }
 
-const ROUNDED = 1e-4; // percent: what the sum of a softmax's float32 shares may lack of 100
-
-/** A share of 1: "97 %"; one near 0 or near 1 has decimals, and only one that is all reads as 100 %. */
-export function share(weight: number) {
-  const percent = 100 * weight;
-  const left = Math.min(percent, 100 - percent);
-  if (left >= 1 || left <= 0 || 100 - percent < ROUNDED) return `${fixed(percent, 0)} %`;
-  if (left >= 0.01) return `${fixed(percent, 2)} %`;
-  return percent < 50 ? "less than 0.01 %" : "more than 99.99 %";
+/** A share of 1, as attnviz/formatting.py's `percent` writes it: only nothing reads as 0 %, and only all as 100 %. */
+export function percent(share: number, digits = 0) {
+  const of100 = 100 * share;
+  const units = (Math.min(of100, 100 - of100) + FORMAT.bits) * 10 ** digits;
+  if (!(of100 > 0 && of100 <= 100 - FORMAT.rounded) || units >= 1) return `${fixed(of100, digits)} %`;
+  if (units >= 0.01) return `${fixed(of100, digits + (units < 0.1 ? 3 : 2))} %`;
+  const least = 10 ** -(digits + 2);
+  const text = fixed(of100 < 50 ? least : 100 - least, digits + 2);
+  return `${of100 < 50 ? "less" : "more"} than ${text} %`;
 }
 
 /** A number and its unit stay in one line. */

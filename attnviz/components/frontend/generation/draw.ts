@@ -1,10 +1,10 @@
 // One draw: the likeliest characters with logit, logit / T, exp and probability, and where the drawn number falls.
 
 import { unseen } from "../core/dom.ts";
-import { fixed, number } from "../core/format.ts";
+import { fixed, number, percent } from "../core/format.ts";
 import { span, template } from "../core/template.ts";
 import { leastType } from "../core/type.ts";
-import { arithmetic, drawnSentence, nameOf, percent, whyCut } from "./words.ts";
+import { arithmetic, drawnSentence, nameOf, whyCut } from "./words.ts";
 import type { Child } from "../core/template.ts";
 
 const ROWS = { most: 20, some: 12, large: 8 }; // of the table; the drawn character follows if it is not among them
@@ -64,7 +64,7 @@ function tableRow(row: DrawnRow, draw: Draw, header: GenerationHeader, pointer: 
 function lineOf(draw: Draw, { model }: GenerationHeader) {
   const parts = draw.rows.slice(0, draw.kept).map(({ id, rank, probability, sum }) => {
     const name = nameOf(model, id);
-    const title = `“${name}”: ${percent(probability)}`;
+    const title = `“${name}”: ${percent(probability, 1)}`;
     const style = { left: `${(sum - probability) * 100}%`, width: `${probability * 100}%` };
     const look = rank === draw.own.rank ? "part own" : "part";
     return template("span", { class: look, style, title }, probability >= NAMED && name);

@@ -1,9 +1,8 @@
 // Half of a text was given: what was generated beside the true other half, with the characters that are the same.
 
-import { fixed } from "../core/format.ts";
+import { fixed, percent } from "../core/format.ts";
 import { result, template } from "../core/template.ts";
 import { textBeside } from "./text.ts";
-import { percent } from "./words.ts";
 import type { Child } from "../core/template.ts";
 
 /**
@@ -22,7 +21,7 @@ export function halfPanel({ model, truth }: GenerationHeader, ids: number[], rea
       "p",
       { class: "said" },
       `${matches} of ${known.length} characters stand at the same place in both: `,
-      result(share, percent(share)),
+      result(share, percent(share, 1)),
       ". Once one character differs, the rest is predicted from another text: few match, even if the style is right.",
     ),
     template("p", { class: "said" }, ...(read ? tellRead(read, known) : ["\u00a0"])),
@@ -40,7 +39,7 @@ function tellRead({ likeliest, probability }: Arrays, known: number[]) {
   return [
     "Given the true text before each character, the model's likeliest one is right for ",
     `${right} of ${known.length}: `,
-    result(right / known.length, percent(right / known.length)),
+    result(right / known.length, percent(right / known.length, 1)),
     "; its mean loss is ",
     result(loss, fixed(loss, 3)),
     " nats a character.",

@@ -1,8 +1,8 @@
 // The logit lens of the chosen draw: what the final norm and the output layer make of the state after each block.
 
-import { fixed } from "../core/format.ts";
+import { fixed, percent } from "../core/format.ts";
 import { span, template } from "../core/template.ts";
-import { nameOf, percent } from "./words.ts";
+import { nameOf } from "./words.ts";
 import type { Child } from "../core/template.ts";
 
 const NONE = "There is no logit lens: the layers of this model do not add to one stream.";
@@ -17,7 +17,7 @@ export function lensPanel(lens: Lens | null, { model }: GenerationHeader, own: n
     const state = p === 0 ? "embeddings" : `after block ${p - 1}`;
     const cells = tokens.map(({ id, probability }, n) => {
       const at = `${p}.${n}`;
-      if (pointer.at === at) note = `${state}: “${nameOf(model, id)}” ${percent(probability)}`;
+      if (pointer.at === at) note = `${state}: “${nameOf(model, id)}” ${percent(probability, 1)}`;
       const look = { class: id === own ? "own" : "", style: { "--share": probability } };
       const name = span("name", nameOf(model, id));
       return template("td", { ...look, ...pointer.over(at) }, name, span("share", fixed(probability, 2)));

@@ -1,8 +1,9 @@
 // The text as characters: the prompt in grey, each drawn one on the colour of its probability, one of them chosen.
 
 import { element } from "../core/dom.ts";
+import { percent } from "../core/format.ts";
 import { span, template, write } from "../core/template.ts";
-import { nameOf, percent } from "./words.ts";
+import { nameOf } from "./words.ts";
 import type { Template } from "../core/template.ts";
 import type { Draws } from "./draws.ts";
 
@@ -75,7 +76,9 @@ export class Text {
 /** @param n which draw it is of; null for one of the prompt */
 function characterOf(model: GenerationModel, id: number, look: string, share: string, n: number | null, draws: Draws) {
   const about =
-    n === null ? {} : { dataset: { n }, title: `“${nameOf(model, id)}”: probability ${percent(draws.probability(n))}` };
+    n === null
+      ? {}
+      : { dataset: { n }, title: `“${nameOf(model, id)}”: probability ${percent(draws.probability(n), 1)}` };
   return template("span", { class: look, style: { "--share": share }, ...about }, visible(model, id));
 }
 

@@ -9,8 +9,6 @@ export const nextSeed = (seed: number) => (seed >= LINK_KEYS.seed.high ? 0 : see
 /** @param id how a character stands in a table */
 export const nameOf = ({ characters, names }: GenerationModel, id: number) => names[id] ?? characters[id] ?? "?";
 
-export const percent = (share: number) => `${fixed(share * 100, share > 0 && share < 0.0995 ? 2 : 1)} %`;
-
 /** 1234567 -> "1.23 million". */
 export function counted(count: number) {
   if (count < 1e6) return whole(Math.round(count));

@@ -3,7 +3,7 @@
 import { sumOf } from "../core/arithmetic.ts";
 import { BROAD_ENTROPY, FAINT_BELOW, ROLLOUT } from "../core/constants.ts";
 import { endText } from "../core/colour_limit.ts";
-import { number, whole } from "../core/format.ts";
+import { number, percent, whole } from "../core/format.ts";
 import { LEAST } from "./values.ts";
 import { CAP } from "../lines/choice.ts";
 
@@ -14,8 +14,8 @@ export const headName = ([layer, head]: HeadId) =>
 const BROAD = "broad";
 /** The same of a head whose queries may not see all keys: behind a causal mask, or in a window. */
 const BROAD_LIMITED = "broad, limited";
-const BROAD_SHARE = Math.round(100 * BROAD_ENTROPY);
-const BROAD_RULE = `The entropy of its rows is at least ${BROAD_SHARE} % of that of uniform attention in its layer.`;
+const BROAD_RULE =
+  `The entropy of its rows is at least ${percent(BROAD_ENTROPY)} of that of uniform attention ` + "in its layer.";
 
 /** A label as it is shown. @param label as a link has it */
 export const labelText = (label: string) =>

@@ -1,7 +1,7 @@
 // The chain of one (query, key) cell: scores, scaled, masked, weights, head outputs, each written out.
 
 import { sumOf } from "../core/arithmetic.ts";
-import { share as percent, number, operand, subscript } from "../core/format.ts";
+import { number, operand, percent, subscript } from "../core/format.ts";
 import { reasonOf } from "../core/mask_reasons.ts";
 import { result, span, template } from "../core/template.ts";
 import { Folded, termLines, vectorTable } from "./lists.ts";

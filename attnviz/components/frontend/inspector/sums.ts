@@ -3,7 +3,7 @@
 
 import { sumOf } from "../core/arithmetic.ts";
 import { blend, inkOn, SCALES } from "../core/colours.ts";
-import { number, share } from "../core/format.ts";
+import { number, percent } from "../core/format.ts";
 import { template } from "../core/template.ts";
 import type { Template } from "../core/template.ts";
 
@@ -62,7 +62,7 @@ function sumLine(name: string, value: number, { bar, part, sum }: { bar: number;
     template("th", { scope: "row" }, name),
     template("td", { dataset: { value } }, number(value)),
     template("td", { class: "bar-cell" }, template("div", { class: "bar-box" }, template("div", looks))),
-    template("td", {}, share(part)),
+    template("td", {}, percent(part)),
     template("td", { dataset: { sum } }, number(sum)),
   );
 }

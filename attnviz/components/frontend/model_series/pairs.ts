@@ -2,7 +2,7 @@
 // the table that the trained bigram has learned.
 
 import { forPointer } from "../core/touch.ts";
-import { fixed, number, whole } from "../core/format.ts";
+import { fixed, number, percent, whole } from "../core/format.ts";
 import { Latest } from "../core/latest.ts";
 import { PairBoard } from "../board/pair_board.ts";
 import { NOTHING } from "../core/pin.ts";
@@ -21,8 +21,8 @@ function vowelsSentence(counted: SeriesText["vowels"]): string {
   const [after, anywhere] = [by_vowel / followed, vowels / characters];
   const [pairs, all, every] = [by_vowel, followed, characters].map(whole);
   return (
-    `After a consonant a vowel (a, e, i, o, u) follows ${pairs} times of ${all}: ${fixed(100 * after, 1)} %. Of all ` +
-    `${every} characters ${fixed(100 * anywhere, 1)} % are vowels, so a vowel is ${fixed(after / anywhere, 2)} times ` +
+    `After a consonant a vowel (a, e, i, o, u) follows ${pairs} times of ${all}: ${percent(after, 1)}. Of all ` +
+    `${every} characters ${percent(anywhere, 1)} are vowels, so a vowel is ${fixed(after / anywhere, 2)} times ` +
     "as frequent after a consonant as anywhere."
   );
 }

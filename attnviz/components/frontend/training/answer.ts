@@ -1,7 +1,7 @@
 // What the model answers after each token of the text, at the shown snapshot.
 
+import { percent } from "../core/format.ts";
 import { span, template } from "../core/template.ts";
-import { percent } from "./words.ts";
 
 /** @param moment null until it has come: nothing of another training stays */
 export function answers({ read, first, answers: names, right }: TrainingTask, moment: TrainingMoment | null) {
@@ -10,7 +10,7 @@ export function answers({ read, first, answers: names, right }: TrainingTask, mo
     if (!moment || n < first) return template("li", {}, span("token", token), span("said"));
     const share = moment.probability[n];
     const said = names[moment.answer[n]] ?? "";
-    const title = `after ${n} “${token}”: “${said}” with ${percent(share)}`;
+    const title = `after ${n} “${token}”: “${said}” with ${percent(share, 1)}`;
     return template("li", { style: { "--share": share }, title }, span("token", token), span("said", said));
   });
   const written = right ? (moment?.written ?? null) : null;

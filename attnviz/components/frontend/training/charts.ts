@@ -1,11 +1,10 @@
 // The two charts of a training with their legends, which say each curve's number at the shown step.
 
 import { element } from "../core/dom.ts";
-import { fixed, whole } from "../core/format.ts";
+import { fixed, percent, whole } from "../core/format.ts";
 import { span, template } from "../core/template.ts";
 import { Curves } from "./curves.ts";
 import { bestOf, lastBefore, largestScores, valueAt } from "./numbers.ts";
-import { percent } from "./words.ts";
 
 const SHORT = new Intl.NumberFormat("en-US", { notation: "compact" }); // of a training that diverges
 
@@ -104,7 +103,7 @@ function entriesOf({ curves }: Known, task: TrainingTask): { shares: Entry[]; lo
   }));
   const share = (of: Series) => (step: number) => {
     const value = valueAt(of, step);
-    return value === null ? "–" : percent(value);
+    return value === null ? "–" : percent(value, 1);
   };
   const accuracies = [{ look: "accuracy", name: "accuracy, held out", item: "accuracy", at: share(curves.accuracy) }];
   if (curves.trained.values.length) {
@@ -115,7 +114,7 @@ function entriesOf({ curves }: Known, task: TrainingTask): { shares: Entry[]; lo
   }
   const { baseline } = task;
   if (baseline !== undefined) {
-    accuracies.push({ look: "baseline", name: "baseline", item: "baseline", at: () => percent(baseline) });
+    accuracies.push({ look: "baseline", name: "baseline", item: "baseline", at: () => percent(baseline, 1) });
   }
   return {
     shares: [...accuracies, ...shares],

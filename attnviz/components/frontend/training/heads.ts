@@ -5,11 +5,12 @@ import { describe } from "../board/panel.ts";
 import { INK } from "../core/colours.ts";
 import { WEIGHT_LEVELS } from "../core/constants.ts";
 import { element } from "../core/dom.ts";
+import { percent } from "../core/format.ts";
 import { Guess } from "../core/guess.ts";
 import { NOTHING } from "../core/pin.ts";
 import { Grid } from "../grid/grid.ts";
 import { poolHidden, poolWeights } from "../grid/pool.ts";
-import { kindName, percent, placeName } from "./words.ts";
+import { kindName, placeName } from "./words.ts";
 
 const SIDE = { one: 96, several: 56 }; // px: the largest small heatmap, of one kind of attention or of several
 
@@ -215,5 +216,5 @@ function withoutRow(codes: Uint16Array, { layers, heads, rows, cols }: TrainingK
 
 function headText(place: HeadPlace, several: boolean, without: number | undefined) {
   const name = placeName(place, several);
-  return without === undefined ? name : `${name}: accuracy without it ${percent(without)}`;
+  return without === undefined ? name : `${name}: accuracy without it ${percent(without, 1)}`;
 }

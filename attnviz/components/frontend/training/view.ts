@@ -1,13 +1,13 @@
 // How the page Train is laid out: what it is about, what starts and paces a training, the curves beside the heads.
 
-import { together, whole } from "../core/format.ts";
+import { percent, together, whole } from "../core/format.ts";
 import { forPointer } from "../core/touch.ts";
 import { span, template, write } from "../core/template.ts";
 import { answers, visibility } from "./answer.ts";
 import { Charts } from "./charts.ts";
 import { HeadsView } from "./heads_view.ts";
 import { transport } from "./transport.ts";
-import { isLive, percent, placeName, stateText } from "./words.ts";
+import { isLive, placeName, stateText } from "./words.ts";
 import type { Child } from "../core/template.ts";
 import type { Store } from "../core/store.ts";
 import type { Known } from "./charts.ts";
@@ -120,10 +120,10 @@ function without({
     return [known.some(({ run }) => isLive(run)) ? forPointer("Click one to see it large.") : " "];
   }
   const head = placeName(place, shown.run.kinds.length > 1);
-  const all = together(percent(each[each.length - 1]));
+  const all = together(percent(each[each.length - 1], 1));
   return [
     `Accuracy on ${whole(tested)} held-out sequences ${all}; without ${head} `,
-    template("b", { class: "result", dataset: { value: each[at] } }, percent(each[at])),
+    template("b", { class: "result", dataset: { value: each[at] } }, percent(each[at], 1)),
     ".",
   ];
 }

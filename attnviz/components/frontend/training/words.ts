@@ -20,9 +20,6 @@ export const placeName = ({ kind, layer, head }: HeadPlace, several: boolean) =>
 
 export const kindName = (kind: string) => KINDS[kind] ?? kind;
 
-/** "93.4 %" */
-export const percent = (share: number) => `${fixed(share * 100, 1)} %`;
-
 /** Whether a training goes on, or waits for its turn. */
 export const isLive = ({ state }: TrainingRun) => state === "running" || state === "queued";
 

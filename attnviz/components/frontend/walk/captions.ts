@@ -1,7 +1,7 @@
 // What the walk that plays itself says of each step: one sentence of at most 20 words, with the numbers of one pair, a
 // query that looks at a key.
 
-import { number, quoted, share } from "../core/format.ts";
+import { number, percent, quoted } from "../core/format.ts";
 import { pinnedFact } from "./pinned_fact.ts";
 import { largest, wordOf } from "./row_words.ts";
 import { plain } from "../marks/text.ts";
@@ -128,7 +128,7 @@ function sentenceSaid({ matrices, pair, query, key, cell }: About): Said[] {
   return [
     query,
     [" gives "],
-    [share(cell.weight), "attention"],
+    [percent(cell.weight), "attention"],
     [" of its attention to "],
     isItself ? ["itself"] : key,
     [". The next steps compute this share."],
@@ -158,7 +158,7 @@ function weightsSaid({ query, key, cell }: About): Said[] {
     [" gives "],
     key,
     [" "],
-    [share(cell.weight), "attention"],
+    [percent(cell.weight), "attention"],
     ["."],
   ];
 }

@@ -1,6 +1,6 @@
 // The model's answer below the sentence: the tokens that it expects in the place of a mask, or after a row.
 
-import { quoted, share } from "../core/format.ts";
+import { percent, quoted } from "../core/format.ts";
 import { span, template } from "../core/template.ts";
 import { GUESSES } from "../core/document.ts";
 import type { Header, RowGuesses, StepText } from "../core/document.ts";
@@ -73,7 +73,7 @@ export const expected = (label: string, part: number, isTrue: boolean) =>
     "span",
     { class: isTrue ? "expected true" : "expected", style: { "--share": part.toFixed(3) } },
     template("bdi", {}, label),
-    ` ${share(part)}`,
+    ` ${percent(part)}`,
     isTrue && template("span", { title: "It is what stands there" }, " ✓"),
   );
 

@@ -3,7 +3,7 @@
 
 import { momentsOf } from "../core/arithmetic.ts";
 import { bucketOf, distanceOf, rangeOf } from "../core/buckets.ts";
-import { fixed, number, quoted, share } from "../core/format.ts";
+import { fixed, number, percent, quoted } from "../core/format.ts";
 import type { HeadMatrices } from "./matrices.ts";
 import type { StepText } from "../core/document.ts";
 
@@ -61,7 +61,7 @@ function weightsSaid({ matrices, q, k }: Pinned): Parts {
   }
   const most = largest(weights);
   const puts = (at: number) => ({
-    words: share(weights[at] || 0),
+    words: percent(weights[at] || 0),
     row: q,
     column: at,
     matrix: "weights",
@@ -71,7 +71,7 @@ function weightsSaid({ matrices, q, k }: Pinned): Parts {
   const why = isHidden ? [", which is hidden from it"] : [];
   const rest = k === null || k === most ? [] : ["; most, ", puts(most), ", on ", column(matrices, most)];
   const sink = rowOf(matrices, "sink", q);
-  const ofSink = sink ? ["; the sink takes ", { words: share(sink[0]), row: q, matrix: "sink" }] : [];
+  const ofSink = sink ? ["; the sink takes ", { words: percent(sink[0]), row: q, matrix: "sink" }] : [];
   return [...begin, ...why, ...rest, ...ofSink, "."];
 }
 
@@ -83,7 +83,7 @@ function columnSaid(matrices: HeadMatrices, k: number): Parts {
   if (ofRows.every(Number.isNaN)) return ["Here ", column(matrices, k), ", is hidden from every row."];
   const q = largest(ofRows);
   const weight = data[q * shape[1] + k] || 0;
-  const words = { words: share(weight), row: q, column: k, matrix: "weights" };
+  const words = { words: percent(weight), row: q, column: k, matrix: "weights" };
   return ["Here ", column(matrices, k), ", gets most from ", row(matrices, q), ": ", words, "."];
 }
 
@@ -170,8 +170,8 @@ function bucketSaid(matrices: HeadMatrices, q: number, k: number) {
 function sumSaid({ matrices, step, q }: Pinned): Parts {
   const [stream, added] = (step.picture?.operations[step.name]?.of ?? []).map((name) => rowOf(matrices, name, q));
   if (!stream || !added) return [];
-  const percent = fixed((100 * length(added)) / Math.max(length(stream), 1e-12), 0);
-  return ["Here what is added to ", row(matrices, q), `, is ${percent} % as long as the row itself.`];
+  const ratio = percent(length(added) / Math.max(length(stream), 1e-12));
+  return ["Here what is added to ", row(matrices, q), `, is ${ratio} as long as the row itself.`];
 }
 
 function normSaid({ matrices, step, q }: Pinned): Parts {
@@ -185,9 +185,9 @@ function hiddenSaid({ matrices, q }: Pinned): Parts {
   const numbers = rowOf(matrices, "feed_forward_hidden", q);
   if (!numbers) return [];
   const neuron = largest(numbers);
-  const fires = fixed((100 * numbers.filter((x) => x > 0).length) / numbers.length, 0);
+  const fires = percent(numbers.filter((x) => x > 0).length / numbers.length);
   const most = `Neuron ${neuron} fires most, with ${fixed(numbers[neuron])}.`;
-  return [`Here ${fires} % of the cells of `, row(matrices, q), `, are above 0. ${most}`];
+  return [`Here ${fires} of the cells of `, row(matrices, q), `, are above 0. ${most}`];
 }
 
 function lengthSaid({ matrices, step, q }: Pinned): Parts {
@@ -211,7 +211,7 @@ function probabilitiesSaid({ matrices, step, q }: Pinned): Parts {
   const entry = largest(own);
   const [where, what] = matrices.document.header.attention === "encoder" ? ["at", "token"] : ["after", "next token"];
   const name = entryName(step, "probabilities", entry);
-  return [`Here, ${where} `, row(matrices, q), `, the most likely ${what} is “${name}”, with ${share(own[entry])}.`];
+  return [`Here, ${where} `, row(matrices, q), `, the most likely ${what} is “${name}”, with ${percent(own[entry])}.`];
 }
 
 function gapSaid({ matrices, step, q }: Pinned): Parts {

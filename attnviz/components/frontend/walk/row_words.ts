@@ -1,7 +1,7 @@
 // A row of attention in words and numbers: what its token looks at, for the eye and for screen readers, and its softmax
 // written out.
 
-import { number, operand, quoted, RIGHT_TO_LEFT, share, weightText } from "../core/format.ts";
+import { number, operand, percent, quoted, RIGHT_TO_LEFT, weightText } from "../core/format.ts";
 import { result, span, template } from "../core/template.ts";
 import type { AttentionRow } from "../core/attention.ts";
 import type { Axis } from "../core/document.ts";
@@ -98,9 +98,9 @@ export function findingOf(
   }
   const isItself = key === query && most === row;
   return [
-    ...[name("query", query, row), " gives ", template("b", {}, share(weights[most])), " of its attention to "],
+    ...[name("query", query, row), " gives ", template("b", {}, percent(weights[most])), " of its attention to "],
     ...(isItself ? ["itself."] : [isEqual(most) && "another ", name("key", key, most), "."]),
-    sink !== null && ` The sink takes ${share(sink.share)}.`,
+    sink !== null && ` The sink takes ${percent(sink.share)}.`,
   ];
 }
 
@@ -108,7 +108,7 @@ export function findingOf(
 export function saidOf(weights: Float64Array, query: Axis, key: Axis, row: number) {
   const order = byWeight(weights).slice(0, SPOKEN_SHARES);
   if (!order.length) return `${wordOf(query, row)}: nothing`;
-  return `${wordOf(query, row)}: ${order.map((k) => `${wordOf(key, k)} ${share(weights[k])}`).join(", ")}`;
+  return `${wordOf(query, row)}: ${order.map((k) => `${wordOf(key, k)} ${percent(weights[k])}`).join(", ")}`;
 }
 
 // ---- arithmetic

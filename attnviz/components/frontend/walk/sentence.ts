@@ -4,7 +4,7 @@
 
 import { INK } from "../core/colours.ts";
 import { element, perFrame } from "../core/dom.ts";
-import { share } from "../core/format.ts";
+import { percent } from "../core/format.ts";
 import { template, write } from "../core/template.ts";
 import { arch, downward, loop } from "./arcs.ts";
 import { guessesOf, hidingOf } from "./guesses.ts";
@@ -298,7 +298,7 @@ export class Sentence {
       axis.unknown[n] ? "unknown" : "",
     ].filter(Boolean);
     const ground = isKey ? weights[n].toFixed(2) : "";
-    const label = isKey && weights[n] >= LABELLED ? share(weights[n]) : "";
+    const label = isKey && weights[n] >= LABELLED ? percent(weights[n]) : "";
     const parts = [
       template("bdi", {}, wordOf(axis, n)),
       label && template("span", { class: "share", dataset: { share: weights[n] } }, label),
@@ -334,7 +334,7 @@ export class Sentence {
     return template(
       "p",
       { class: "of-added" },
-      `${listOf(names)}, ${said} ${share(sum)}. `,
+      `${listOf(names)}, ${said} ${percent(sum)}. `,
       template(
         "button",
         { type: "button", "aria-pressed": String(this.isDimmed), onclick: () => this.choose.dim(!this.isDimmed) },
@@ -358,7 +358,7 @@ export class Sentence {
   }
 
   question({ weights, allHidden }: AttentionRow) {
-    const text = this.isOpen ? "Close the arithmetic" : `How is ${share(weights[largest(weights)])} computed?`;
+    const text = this.isOpen ? "Close the arithmetic" : `How is ${percent(weights[largest(weights)])} computed?`;
     const onclick = () => {
       this.isOpen = !this.isOpen;
       this.draw();

@@ -2,7 +2,7 @@
 // keeps what is written: then the page adds it to the text, and its attention is computed.
 
 import { fetchFile } from "../core/arrays.ts";
-import { quoted, share } from "../core/format.ts";
+import { percent, quoted } from "../core/format.ts";
 import { span, template } from "../core/template.ts";
 import { guessLine } from "./guesses.ts";
 
@@ -90,7 +90,7 @@ export class Writing {
     return this.written().map(({ text, label, share: own }, n) => {
       const joined = /^\s\S/.test(text) ? "" : "joined ";
       const style = { "--share": own.toFixed(2) };
-      const looks = { key: `written ${n}`, class: `word ${joined}written`, title: share(own), style };
+      const looks = { key: `written ${n}`, class: `word ${joined}written`, title: percent(own), style };
       return template("span", looks, template("bdi", {}, label));
     });
   }

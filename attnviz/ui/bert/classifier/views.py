@@ -180,10 +180,10 @@ def show_result(trained: TrainedClassifier) -> None:
     outcome, baselines = trained.outcome, trained.baselines
     with st.container(key="class_result"):
         st.markdown(
-            f"**{percent(outcome.accuracy.value)}** of {outcome.accuracy.total} held-out {trained.several} are right "
-            f"(95 % interval {interval(outcome.accuracy)}); bag of words with logistic regression "
-            f"**{percent(baselines.bag_of_words.value)}**, the most frequent class "
-            f"**{percent(baselines.majority.value)}**."
+            f"**{percent(outcome.accuracy.value, 1)}** of {outcome.accuracy.total} held-out {trained.several} are "
+            f"right (95 % interval {interval(outcome.accuracy)}); bag of words with logistic regression "
+            f"**{percent(baselines.bag_of_words.value, 1)}**, the most frequent class "
+            f"**{percent(baselines.majority.value, 1)}**."
         )
     left, right = st.columns([3, 2], gap="medium")
     with left:
@@ -211,8 +211,12 @@ def features_in(lines: str, trained: TrainedClassifier) -> str:
 
 def interval(share: Share) -> str:
     """Format an interval in percent."""
-    low, high = share.interval
-    return f"{percent(low).removesuffix(' %')} to {percent(high)}"
+    return between(*share.interval, 1)
+
+
+def between(low: float, high: float, digits: int = 0) -> str:
+    """Return two shares as one range: "63.6 to 78.0 %"."""
+    return f"{percent(low, digits).removesuffix(' %')} to {percent(high, digits)}"
 
 
 def show_seeds(trained: TrainedClassifier) -> None:
@@ -251,15 +255,12 @@ def seeds_table(results: list[SeedResult]) -> pd.DataFrame:
     import pandas as pd
 
     rows = {
-        str(result.seed): {LEARNERS[name]: percent(result.share(name).value) for name in NAMES} for result in results
+        str(result.seed): {LEARNERS[name]: percent(result.share(name).value, 1) for name in NAMES} for result in results
     }
     if results:
         by_name = spreads(results)
-        rows["mean"] = {LEARNERS[name]: percent(spread.mean) for name, spread in by_name.items()}
-        rows["range"] = {
-            LEARNERS[name]: f"{number(100 * spread.low, 0)} to {percent(spread.high, 0)}"
-            for name, spread in by_name.items()
-        }
+        rows["mean"] = {LEARNERS[name]: percent(spread.mean, 1) for name, spread in by_name.items()}
+        rows["range"] = {LEARNERS[name]: between(spread.low, spread.high) for name, spread in by_name.items()}
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("seed")
 
 
@@ -276,7 +277,8 @@ def show_mistakes(trained: TrainedClassifier) -> None:
         with right:
             st.markdown("Right, by kind of text:")
             st.table(by_kind)
-            notice(weakness(by_kind.index[by_kind["right"].str.removesuffix(" %").astype(float).argmin()]))
+            shares = outcome.by_kind(trained.examples.kinds)
+            notice(weakness(min(shares, key=lambda kind: shares[kind].value)))
 
 
 def weakness(kind: str) -> str:
@@ -287,7 +289,7 @@ def weakness(kind: str) -> str:
 
 def mistakes_html(wrong: pd.DataFrame) -> str:
     """Return the misclassified texts, each in full, as HTML."""
-    cells = wrong.assign(probability=wrong["probability"].map(percent))
+    cells = wrong.assign(probability=[percent(share, 1) for share in wrong["probability"]])
     head = "".join(f"<th>{escape(name)}</th>" for name in cells.columns)
     rows = "".join(_row(row) for row in cells.itertuples(index=False))
     opening = '<div class="mistakes" role="region" tabindex="0" aria-label="Texts that are wrong">'
@@ -323,7 +325,7 @@ def kinds(trained: TrainedClassifier) -> pd.DataFrame:
 
     shares = trained.outcome.by_kind(trained.examples.kinds)
     rows = {
-        name: {"right": percent(share.value), "of": share.total, "95 % interval": interval(share)}
+        name: {"right": percent(share.value, 1), "of": share.total, "95 % interval": interval(share)}
         for name, share in shares.items()
     }
     return pd.DataFrame.from_dict(rows, orient="index")
@@ -382,7 +384,7 @@ def show_sentence(trained: TrainedClassifier) -> None:
     labels = trained.examples.labels
     order = np.argsort(typed.probabilities)[::-1]
     with st.container(key="class_said"):
-        st.markdown(" · ".join(f"{plain(labels[n])} **{percent(typed.probabilities[n])}**" for n in order))
+        st.markdown(" · ".join(f"{plain(labels[n])} **{percent(typed.probabilities[n], 1)}**" for n in order))
     left, right = st.columns(2, gap="medium")
     with left:
         show_words(trained, typed)

@@ -54,7 +54,9 @@ def outcome() -> Outcome:
 def test_the_interval_is_scipy_s_wilson_interval(counts: tuple[int, int]) -> None:
     right, total = counts
     expected = binomtest(right, total).proportion_ci(0.95, method="wilson")
-    assert wilson(right, total) == pytest.approx((expected.low, expected.high), abs=1e-9)
+    low, high = wilson(right, total)
+    assert (low, high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+    assert (low == 0, high == 1) == (right == 0, right == total)
 
 
 def test_no_text_has_no_interval() -> None:
