@@ -2,8 +2,8 @@
 // whole step; where that names a row, a pin must not stand beside a sentence about another one.
 
 import { momentsOf } from "../core/arithmetic.ts";
-import { bucketOf, distanceOf, rangeOf } from "../core/buckets.ts";
-import { fixed, number, quoted, share } from "../core/format.ts";
+import { bucketOf, positionsSaid, rangeOf, vectorSaid } from "../core/buckets.ts";
+import { addend, fixed, number, quoted, share } from "../core/format.ts";
 import type { HeadMatrices } from "./matrices.ts";
 import type { StepText } from "../core/document.ts";
 
@@ -143,12 +143,17 @@ function biasedSaid({ matrices, step, q, k }: Pinned): Parts {
     ];
   }
   const distance = Math.abs(at - q);
-  const places = `${distance} ${distance === 1 ? "position" : "positions"} ${at > q ? "after" : "before"} it`;
+  const places = `${positionsSaid({ first: distance, last: distance }, at > q)} it`;
   const where = distance ? [", ", places, ","] : [", itself,"];
   const written = (matrix: string, numbers: number[]) => ({ words: fixed(numbers[at]), row: q, column: at, matrix });
   const most = k === null ? ["most, "] : [];
-  const added = step.picture?.panels.slice(1, -1) ?? []; // the bias, or its terms
-  const terms = added.flatMap(({ name }, n) => [n ? " + " : "", written(name, rowOf(matrices, name, q) ?? [])]);
+  const summands = step.picture?.panels.slice(1, -1) ?? []; // the bias, or its terms
+  const terms = summands.flatMap(({ name }, n) => {
+    const summand = written(name, rowOf(matrices, name, q) ?? []);
+    if (!n) return [summand];
+    const [sign, words] = addend(summand.words).split(" ");
+    return [` ${sign} `, { ...summand, words }];
+  });
   return [
     ...["In ", row(matrices, q), ", ", column(matrices, at), ...where, " gets ", ...most, ...terms],
     ...[`${bucketSaid(matrices, q, at)}: its score is then `, written("biased", biased)],
@@ -158,13 +163,13 @@ function biasedSaid({ matrices, step, q, k }: Pinned): Parts {
 
 /** The bucket of the distance of a cell, or what its row of a table stands for, where the layer has some. */
 function bucketSaid(matrices: HeadMatrices, q: number, k: number) {
-  const { buckets, distances, key } = matrices.document.header;
+  const { buckets, key } = matrices.document.header;
   const [offset, relative] = [k - q, matrices.get("relative_positions")];
-  if (relative) return `, for ${distanceOf(relative.data, relative.shape[1], { q, k }, distances)}`;
+  if (relative) return `, for ${vectorSaid(relative.data, relative.shape[1], { q, k })}`;
   if (!buckets) return "";
-  const { first, last } = rangeOf(offset, buckets, key.labels.length - 1);
-  const range = first === last ? `distance ${first}` : `distances ${first} to ${last}`;
-  return `, of bucket ${bucketOf(offset, buckets)} (${range})`;
+  const range = rangeOf(offset, buckets, key.labels.length - 1);
+  const several = range.first === range.last ? "" : ` (${positionsSaid(range, offset > 0)})`;
+  return `, of bucket ${bucketOf(offset, buckets)}${several}`;
 }
 
 function sumSaid({ matrices, step, q }: Pinned): Parts {
