@@ -66,10 +66,17 @@ function weightsSaid({ matrices, q, k }: Pinned): Parts {
     column: at,
     matrix: "weights",
   });
-  const begin = ["Here ", row(matrices, q), ", puts ", puts(k ?? most), " on ", column(matrices, k ?? most)];
+  const isEmpty = !weights[most]; // a sink takes all
+  const on = isEmpty && k === null ? ["every key"] : [column(matrices, k ?? most)];
+  const isBlind = rowOf(matrices, "masked", q)?.every(Number.isNaN) ?? false; // hidden by a finite number
+  const who = isBlind
+    ? ["In ", row(matrices, q), ", every key is hidden, yet it puts "]
+    : ["Here ", row(matrices, q), ", puts "];
+  const begin = [...who, puts(k ?? most), " on ", ...on];
   const isHidden = k !== null && Number.isNaN(weights[k]);
   const why = isHidden ? [", which is hidden from it"] : [];
-  const rest = k === null || k === most ? [] : ["; most, ", puts(most), ", on ", column(matrices, most)];
+  const isMost = k === null || weights[k] === weights[most];
+  const rest = isMost || isEmpty ? [] : ["; most, ", puts(most), ", on ", column(matrices, most)];
   const sink = rowOf(matrices, "sink", q);
   const ofSink = sink ? ["; the sink takes ", { words: share(sink[0]), row: q, matrix: "sink" }] : [];
   return [...begin, ...why, ...rest, ...ofSink, "."];
@@ -80,11 +87,19 @@ function columnSaid(matrices: HeadMatrices, k: number): Parts {
   if (!weights) return [];
   const { data, shape } = weights;
   const ofRows = Array.from({ length: shape[0] }, (_, n) => data[n * shape[1] + k]);
-  if (ofRows.every(Number.isNaN)) return ["Here ", column(matrices, k), ", is hidden from every row."];
+  const masked = matrices.get("masked")?.data;
+  const isHidden = ofRows.map((weight, n) => Number.isNaN(masked ? masked[n * shape[1] + k] : weight));
   const q = largest(ofRows);
-  const weight = data[q * shape[1] + k] || 0;
+  const weight = ofRows[q] || 0;
   const words = { words: share(weight), row: q, column: k, matrix: "weights" };
-  return ["Here ", column(matrices, k), ", gets most from ", row(matrices, q), ": ", words, "."];
+  const begin = ["Here ", column(matrices, k)];
+  if (isHidden.every(Boolean)) {
+    // A finite number hides it, so a row of which it hides every key has weights all the same.
+    const from = [" It gets ", words, " from ", row(matrices, q), ", as every key is hidden there."];
+    return [...begin, ", is hidden from every row.", ...(weight ? from : [])];
+  }
+  if (!weight) return [...begin, ", gets ", words, ` from every row${isHidden.some(Boolean) ? " that sees it" : ""}.`];
+  return [...begin, ", gets most from ", row(matrices, q), ": ", words, "."];
 }
 
 function queryNormSaid({ matrices, q }: Pinned): Parts {
