@@ -1122,8 +1122,29 @@ def test_where_the_model_ends_the_text_that_is_said_in_place_of_the_button(run: 
     """
     said = "The text ends here: the model draws <end> next, a token that stands for no text."
     assert run("walk/writing.ts", WRITING + body, draws(0, "<end>")) == [False, [], said, "Write on"]
-    body = body.replace("await writing.begin();", "writing.begin(); await until(() => written.length);")
-    assert run("walk/writing.ts", WRITING + body, draws(1, "<end>"))[1] == [["a", 1]]
+
+
+def test_that_the_model_ends_the_text_is_said_with_the_last_token(run: Run) -> None:
+    """And of the text with what was written, until another one comes; not where the writing was stopped before."""
+    body = """
+      const says = (...of) => { writing.show(home, ...of); write(room, writing.button()); return room.textContent; };
+      says("xyz", "gpt");
+      writing.begin();
+      await until(() => written.length);
+      const found = [drawn.slice(-2).map((text) => text.includes("ends here"))];
+      writing.reset(); // as the sentence does while the new text is read
+      found.push(says("xyza\\n c", "gpt"), says("xyza\\n c", "bert"), says("xyz", "gpt"), says("xyza\\n c", "gpt"));
+      says("xyz", "gpt");
+      writing.begin();
+      await until(() => writing.count === 1);
+      writing.end();
+      return [...found, says("xyz", "gpt"), says("xyza", "gpt"), written];
+    """
+    said = "The text ends here: the model draws <end> next, a token that stands for no text."
+    found = run("walk/writing.ts", WRITING + body, draws(3, "<end>"))
+    assert found == [
+        [False, True], said, "Write on", "Write on", said, "Write on", "Write on", [["a\n c", 3], ["a", 1]],
+    ]  # fmt: skip
 
 
 def test_where_the_draws_do_not_come_it_is_said(run: Run) -> None:
