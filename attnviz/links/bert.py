@@ -96,7 +96,7 @@ BERT_KEYS: dict[str, Key] = {
         None,
         Index(),
         "the word hidden from the model; in fill the blank, the token masked besides the text's own masks (without "
-        "any: the last word)",
+        "any: the last word, or in the app's own sentences one that the built-in model guesses)",
     ),
     "blank_kept": Key(5, Integer(1, MAX_KEPT), "how many of the likeliest tokens are listed"),
     "off": Key(((5, 11),), HeadsOff(), "the heads that are switched off: layer and head; empty for none"),

@@ -14,6 +14,8 @@ from safetensors.torch import load_file
 from streamlit.testing.v1 import AppTest
 
 from attnviz.bert.head_card import read_card
+from attnviz.links.link import DEFAULT_TEXT
+from attnviz.links.pages import OPENING
 from attnviz.pretrained.described import HEAD_FILE, find_folder
 from attnviz.settings import PUBLIC
 from tests.app.bars import ranked
@@ -83,14 +85,31 @@ def test_each_mask_is_filled_as_transformers_fills_it(masked: int | None, folder
 
 
 def test_without_a_mask_the_last_word_is_masked_and_its_rank_is_said(folder: str) -> None:
-    at = opened(folder)
-    (row,) = theirs(folder, "The animal didn't cross the street because it was too [MASK].")
+    at = opened(folder, text="The animal didn't cross the street since it was too tired.")
+    (row,) = theirs(folder, "The animal didn't cross the street since it was too [MASK].")
     true = tf.AutoTokenizer.from_pretrained(folder).convert_tokens_to_ids("tired")
     rank = 1 + row.argsort(descending=True).tolist().index(true)
     assert titles(at) == [f"tired, position 13, masked: rank {rank:,}, {100 * float(row[true]):.4f} %"]
     at.selectbox(key="blank_at").set_value(2).run()
     assert titles(at)[0].startswith("animal, position 2, masked: rank ")
     assert at.query_params["blank_at"] == "2"
+
+
+@pytest.mark.parametrize(("text", "word"), [(DEFAULT_TEXT, "it"), (OPENING["text"], "to")])
+def test_of_the_apps_own_sentences_a_word_is_masked_that_the_built_in_model_guesses(
+    text: str, word: str, folder: str
+) -> None:
+    at = opened(**({} if text == DEFAULT_TEXT else {"text": text}))
+    assert filled(at) == (text, [word])
+    (title,) = titles(at)
+    assert title.startswith(f"{word}, position ") and ", masked: rank 1, " in title
+    assert at.selectbox(key="blank_at").placeholder == f"“{word}”"
+    masked = text.replace(f" {word} ", " [MASK] ", 1) if word == "it" else text.replace("to ride", "[MASK] ride")
+    (row,) = theirs(folder, masked)
+    best = row.topk(5).values
+    assert [number for _, number in ranked(opened(folder, text=text))[0]] == pytest.approx(
+        (100 * best).tolist(), rel=1e-3
+    )
 
 
 def test_a_position_that_is_no_token_is_said(folder: str) -> None:

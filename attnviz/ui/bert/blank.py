@@ -24,6 +24,8 @@ from attnviz.bert.blank import (
 from attnviz.export.code.bert.uses import blank_script
 from attnviz.formatting import percent
 from attnviz.links.bert import MAX_KEPT
+from attnviz.links.link import DEFAULT_TEXT
+from attnviz.links.pages import OPENING
 from attnviz.pretrained import BUILT_IN, PretrainedModel
 from attnviz.pretrained.described import MASK
 from attnviz.pretrained.names import shown
@@ -73,15 +75,29 @@ REFUSED = (
 WORKS = "That needs a model with a masked-language head, which the built-in one has. What works now:"
 
 
+FIRST = {DEFAULT_TEXT: ("because ", "it"), OPENING["text"]: ("wanted ", "to")}
+"""Of the app's own sentences, the word that is masked at first, after what stands before it. The built-in model guesses
+it; of their last words it guesses none"""
+
+
+def _first_masked(model: PretrainedModel, tokens: Tokens) -> int | None:
+    """Return the position that is masked without a choice and a mask: the last word, or that of `FIRST`."""
+    before, word = FIRST.get(tokens.text, ("", ""))
+    end = tokens.text.find(before + word) + len(before + word)
+    places = (place for place in maskable(model, tokens) if tokens.source(place).strip() == word)
+    own = next((place for place in places if tokens.offsets[place][1] == end), None) if word else None
+    return last_word(model, tokens) if own is None else own
+
+
 def masked_positions(model: PretrainedModel, tokens: Tokens) -> tuple[int, ...]:
-    """Return the positions to mask besides the text's own masks: the view's, or the last word if there is no mask."""
+    """Return the positions to mask besides the text's own masks: the view's, or the first one if there is no mask."""
     place = state.get("blank_at")
     if place is not None and place in maskable(model, tokens):
         return (place,)
     if masks_in(model, tokens):
         return ()
-    last = last_word(model, tokens)
-    return () if last is None else (last,)
+    first = _first_masked(model, tokens)
+    return () if first is None else (first,)
 
 
 def blanks_of(model: PretrainedModel, tokens: Tokens) -> Blanks | None:
@@ -143,8 +159,13 @@ def _choose(model: PretrainedModel, tokens: Tokens) -> None:
     state.bound(
         "blank_at", st.selectbox, f"Mask this token, or type {MASK} in the text", list(names), index=None,
         format_func=names.get, among=[None, *names],
-        placeholder=f"only each {MASK} of the text" if masks_in(model, tokens) else "the last word",
+        placeholder=f"only each {MASK} of the text" if masks_in(model, tokens) else _first_named(tokens),
     )  # fmt: skip
+
+
+def _first_named(tokens: Tokens) -> str:
+    """Return in words what is masked without a choice and a mask."""
+    return f"“{FIRST[tokens.text][1]}”" if tokens.text in FIRST else "the last word"
 
 
 def _show_likely(model: PretrainedModel, blanks: Blanks) -> None:
