@@ -293,6 +293,22 @@ def shorten(text: str, max_width: float, size: float, *, bold: bool = False) -> 
     return "…"
 
 
+_NAMED = re.compile(r"[QKVWX] [^\W\d_]+( [^\W\d_]+)*")
+"""A matrix's symbol and its name, as "K key"; no formula"""
+_EXPLAINED = re.compile(r"(.+?)(?: =|:) ")
+"""A name, and what it is: "difference: half the sum of |p − q|\""""
+
+
+def fit_title(title: str, max_width: float) -> str:
+    """Return a matrix's title, whole, or its symbol or name alone, or shortened in the middle, as in the browser."""
+    if fonts.width(title, NAME, bold=True) <= max_width:
+        return title
+    if _NAMED.fullmatch(title):
+        return title[0]
+    name = _EXPLAINED.match(title)
+    return shorten(name[1] if name else title, max_width, NAME, bold=True)
+
+
 THINNED = 14.0
 """Font size of column labels if not all columns have one"""
 LARGEST_NUMBER, SMALLEST_NUMBER = 20.0, 9.0
@@ -385,7 +401,7 @@ def _title(at: PlacedPanel, palette: Palette) -> list[Mark]:
     size = f"{rows} × {cols}"
     finite = panel.values[np.isfinite(panel.values)]
     size_and_range = f"{size} · {number(float(finite.min()))} … {number(float(finite.max()))}" if finite.size else size
-    name = shorten(panel.title, at.title_width, NAME, bold=True)
+    name = fit_title(panel.title, at.title_width)
     reasons = panel.legend
     hatchings = [f"{start} · {reasons}" for start in (size_and_range, size)] if reasons else []
     lines = (*hatchings, size_and_range)
@@ -442,13 +458,19 @@ def _column_labels(at: PlacedPanel, labels: Labels, palette: Palette) -> list[Ma
 
 
 def _thinned(texts: dict[int, str], wide: float) -> dict[int, str]:
-    """Keep every 1st, 2nd, 3rd, … label of named columns (heads), so that labels do not overlap."""
-    places = sorted(texts)
-    if len(places) < 2:
-        return texts
-    widest = max(fonts.width(text, LABEL) for text in texts.values()) + 8
-    step = max(1, math.ceil(widest / max((places[1] - places[0]) * wide, 0.01)))
-    return {j: texts[j] for j in places[::step]}
+    """Keep the labels of named columns (heads) that do not touch: of two that would, the shorter, or the first."""
+    widths = {j: fonts.width(text, LABEL) for j, text in texts.items()}
+    kept: list[int] = []
+
+    def touches(j: int) -> bool:
+        return bool(kept) and (j - kept[-1]) * wide < (widths[j] + widths[kept[-1]]) / 2 + 8
+
+    for j in sorted(texts):
+        while touches(j) and widths[kept[-1]] > widths[j]:
+            kept.pop()
+        if not touches(j):
+            kept.append(j)
+    return {j: texts[j] for j in kept}
 
 
 def _signs(panel: Panel) -> tuple[str, str]:
