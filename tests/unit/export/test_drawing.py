@@ -438,13 +438,23 @@ def test_tokens_below_columns_are_as_large_as_beside_rows_if_none_is_left_out(
 @pytest.mark.parametrize(
     ("title", "room", "shown"),
     [
-        ("W value", 70, "W"), ("X hidden states", 70, "X"), ("W value", 200, "W value"),
-        ("weights = softmax of each row", 200, "weights"), ("difference: half the sum of |p − q|", 200, "difference"),
+        ("W value", 50, "W"), ("X hidden states", 70, "X"), ("W value", 200, "W value"),
+        ("weights = softmax of each row", 150, "weights"), ("difference: half the sum of |p − q|", 150, "difference"),
         ("x · W₁ + b₁", 60, "x …b₁"),
     ],
 )  # fmt: skip
 def test_a_title_without_room_is_its_symbol_or_the_name_that_it_explains(title: str, room: float, shown: str) -> None:
-    assert fit_title(title, room) == shown
+    assert fit_title(title, room) == (shown, 22)
+
+
+@pytest.mark.parametrize("room", [150, 160, 180, 400])
+def test_a_title_takes_smaller_type_before_it_loses_words(room: float) -> None:
+    """Beside DeBERTa's biased scores, three terms have a narrow column each."""
+    shown, size = fit_title("+ content → position", room)
+    assert shown == "+ content → position"
+    assert 15 <= size <= 22
+    assert fonts.width(shown, size, bold=True) <= (room if size == 22 else room - 10) + 1e-6
+    assert (size == 22) == (room == 400)
 
 
 def test_of_names_of_columns_only_the_long_one_is_left_out() -> None:
