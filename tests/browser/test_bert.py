@@ -150,8 +150,8 @@ def test_junk_comes_out_and_the_mask_hides_a_change(page: Page, app_url: str) ->
     moved = (logits_of(ids, table) - before).abs().amax(-1)
     most = re.findall(r"by at most ([\d.]+)\.", change.inner_text())[0]
     assert float(most) == pytest.approx(moved[:6].max().item(), abs=6e-5)
-    shown = page.locator(".st-key-language_likely .bars b").first.text_content()
-    assert float(shown or "nan") == pytest.approx(100 * torch.softmax(before[4], -1).max().item(), rel=0.005)
+    shown = page.locator(".st-key-language_likely .bars li").first.get_attribute("title") or ""
+    assert float(shown.split()[-2]) == pytest.approx(100 * torch.softmax(before[4], -1).max().item(), rel=0.005)
     read_changes(page, moved)
     read_weights(page, table[torch.tensor(list(model.tokenize(TEXT).ids))])
     page.get_by_role("link", name="Train a language model").click()
@@ -205,7 +205,9 @@ def test_a_blank_is_typed_and_filled(page: Page, app_url: str, tmp_path: Path) -
     expect(page.get_by_text("[MASK], position 3")).to_be_visible()
     settled(page)
     (best,) = theirs(str(folder), "The cat [MASK] on the mat.").topk(5).values
-    shown = page.locator(".st-key-blank_0 .bars b").all_text_contents()
+    shown = page.locator(".st-key-blank_0 .bars li").evaluate_all(
+        "all => all.map((one) => one.title.split(' ').at(-2))"
+    )
     assert [float(one) for one in shown] == pytest.approx((100 * best).tolist(), rel=0.005)
     assert page.locator(".filled").inner_text().endswith(" on the mat.")
 
