@@ -1089,6 +1089,25 @@ def test_where_the_model_ends_the_text_that_is_said_in_place_of_the_button(run: 
     assert run("walk/writing.ts", WRITING + body, draws(1, "<end>"))[1] == [["a", 1]]
 
 
+def test_what_is_written_and_that_the_text_ends_go_with_another_model_and_stay_with_the_same(run: Run) -> None:
+    body = """
+      const offered = (digest) => ({ ...home, writes: { digest, full: "" } });
+      const shown = () => (write(room, ...writing.words(), writing.button()), room.textContent);
+      writing.show(offered("abc"), "xyz");
+      const begun = writing.begin();
+      writing.show(offered("abc"), "xyz");
+      await begun;
+      await until(() => !writing.isOn);
+      writing.show(offered("abc"), "xyz");
+      const same = shown();
+      writing.show(offered("of another model"), "xyz");
+      return [same, shown()];
+    """
+    said = "The text ends here: the model draws <end> next, a token that stands for no text."
+    assert run("walk/writing.ts", WRITING + body, draws(0, "<end>")) == [said, "Write on"]
+    assert run("walk/writing.ts", WRITING + body, draws(2)) == ["a⏎Write on", "Write on"]
+
+
 def test_where_the_draws_do_not_come_it_is_said(run: Run) -> None:
     body = """
       writing.show(home, "xyz");

@@ -29,9 +29,9 @@ export class Writing {
     this.draw = draw;
   }
 
-  /** Takes what the page offers. @param text that the model reads: for another one nothing is written yet */
+  /** Takes what the page offers. @param text that the model reads: of another text or model nothing is written yet */
   show(home: Writer, text: string) {
-    if (text !== this.text) this.reset();
+    if (text !== this.text || home.writes?.digest !== this.home?.writes?.digest) this.reset();
     [this.home, this.text] = [home, text];
   }
 
@@ -43,6 +43,7 @@ export class Writing {
   async begin() {
     const { writes, source } = this.home ?? {};
     if (!writes?.digest || !source) return;
+    const isOffered = () => writes.digest === this.home?.writes?.digest;
     this.reset();
     this.isOn = true;
     this.draw();
@@ -50,9 +51,9 @@ export class Writing {
     try {
       made = JSON.parse(new TextDecoder().decode(await fetchFile(writes.digest, source)));
     } catch (error) {
-      if (writes === this.home?.writes) this.failure = (error as Error).message.replace(/\.$/, "");
+      if (isOffered()) this.failure = (error as Error).message.replace(/\.$/, "");
     }
-    if (writes !== this.home?.writes || !this.isOn) return;
+    if (!isOffered() || !this.isOn) return;
     [this.tokens, this.endToken] = [made?.tokens ?? null, made?.end ?? ""];
     if (made?.tokens.length) this.next();
     else this.end();
