@@ -12,20 +12,24 @@ from attnviz.ui import controls, shell, side_bar, state
 from attnviz.ui.controls import is_slow, source_settings
 from attnviz.ui.messages import starting
 from attnviz.ui.sources import DESCRIBED, shown_with
-from attnviz.ui.transformer.view import CHECKS, PAGE, model_controls, show_transformer, toy_controls
+from attnviz.ui.transformer.view import CHECKS, PAGE, model_controls, show_purpose, show_transformer, toy_controls
 
 
 @st.fragment
 @page_lock().held()
-def walk(model_name: str | None, text_place: DeltaGenerator | None) -> None:
+def walk(model_name: str | None, text_place: DeltaGenerator | None, purpose_place: DeltaGenerator | None) -> None:
     """Show the text field and the walk. A fragment, so that what they report does not run the rest of the page."""
     if text_place is not None:
         shell.text_field(text_place)
+    if purpose_place is not None and not state.get("text").strip():
+        show_purpose(purpose_place, None)
     shell.text()
     with starting(PAGE.name):
         here = shown_with(model_name, resources=DESCRIBED, page=PAGE.name)
     try:
         if isinstance(here, ShownPart):
+            if purpose_place is not None:
+                show_purpose(purpose_place, here)
             if not CHECKS.stand_alone():
                 show_transformer(here)
             CHECKS.show(here)
@@ -35,7 +39,7 @@ def walk(model_name: str | None, text_place: DeltaGenerator | None) -> None:
 
 
 place = shell.begin(PAGE.name, with_text=False)
-chosen = None
+chosen = purpose = None
 with side_bar.settings():
     source = TRANSFORMER_SOURCES[controls.choose_source(TRANSFORMER_SOURCES)]
     must_wait = is_slow(source, DESCRIBED)
@@ -45,5 +49,5 @@ with side_bar.settings():
         chosen = source_settings(source, resources=DESCRIBED)
         model_controls(source, chosen)
     else:
-        toy_controls()
-walk(chosen, None if must_wait else place)
+        purpose = toy_controls()
+walk(chosen, None if must_wait else place, purpose)

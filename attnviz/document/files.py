@@ -109,8 +109,10 @@ def _header_of(data: bytes) -> str:
     return text
 
 
-OPTIONAL = ("buckets", "cap", "distances", "guesses_at", "guesses_note", "mask_reasons", "shared_by")
+OPTIONAL = ("buckets", "cap", "guesses_at", "guesses_note", "mask_reasons", "shared_by")
 """Fields of the header that are left out where they have their default: few documents need them"""
+DROPPED = ("distances",)
+"""Fields of the header that files of this version had for a time: they followed from an array"""
 SAID = ("notice", "fact", "advice")
 """The texts of a step that may have marks"""
 
@@ -180,7 +182,7 @@ def read_header(text: str) -> Header:
 
 def _header(header: dict[str, Any]) -> Header:
     values = {**header, "key": header["query"] if header["key"] is None else header["key"]}  # null: the queries' tokens
-    arguments = {name: _frozen(value) for name, value in values.items()}
+    arguments = {name: _frozen(value) for name, value in values.items() if name not in DROPPED}
     arguments |= {
         name: Axis(**{key: _frozen(value) for key, value in values[name].items()}) for name in ("query", "key")
     }
@@ -201,9 +203,6 @@ def _header(header: dict[str, Any]) -> Header:
     for name in ("guesses_at", "guesses_note"):
         if not isinstance(values.get(name, ""), str):
             raise TypeError(f"{name} is no text")
-    distances = arguments.get("distances", ())
-    if not isinstance(distances, tuple) or not all(isinstance(words, str) for words in distances):
-        raise TypeError("distances are no texts")
     if not _is_count(values.get("shared_by", 1), least=1):
         raise TypeError("shared_by is no number of heads")
     return Header(**arguments)

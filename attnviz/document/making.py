@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
     from attnviz.tokens import Tokens
-    from attnviz.trace.position_bias import PositionBias
     from attnviz.trace.walk import Walk
 
 Make = Callable[[], "npt.NDArray[Any]"]
@@ -137,7 +136,6 @@ def _header(
         guesses_note=walk.head_note if walk.guess_cells else "",
         cap=layer.cap,
         buckets=None if layer.position_bias is None else layer.position_bias.buckets,
-        distances=_distances(layer.position_bias),
         shared_by=layer.shared_by,
         mask_reasons=None if layer.mask.kind == "causal" else layer.mask_reasons,
         steps=steps,
@@ -145,11 +143,6 @@ def _header(
         kind="averages" if walk.averages else "walk" if walk.block is None else "block",
         place="" if walk.block is None else walk.block.place,
     )
-
-
-def _distances(bias: PositionBias | None) -> tuple[str, ...]:
-    """Return what the rows of a bias's tables stand for, as they are written on the screen; () if it has none."""
-    return () if bias is None or bias.terms is None else tuple(label.replace("-", "−") for label in bias.terms.labels())
 
 
 def _axis(tokens: Tokens) -> Axis:

@@ -201,8 +201,6 @@ class Header:
     """The soft cap of the scaled scores; None if there is none. A file without it has none"""
     buckets: Buckets | None = None
     """Which distances share a number of the position bias; None if it has no buckets. A file without it has none"""
-    distances: tuple[str, ...] = ()
-    """What each row of the tables of the position bias stands for; empty if it has none. A file without it has none"""
     shared_by: int = 1
     """How many heads after one another share a head of keys and values. In a file without it, each has its own"""
     mask_reasons: MaskReasons | None = None

@@ -38,7 +38,7 @@ MAX_CSV_CELLS = 2_500_000
 
 _WORDS = {
     "model": "feature", "key_model": "feature", "output": "feature", "value_dim": "dim", "hidden": "neuron",
-    "relative": "distance", "concat": "column", "vocabulary": "entry", "outcome": "entry", "one": "number",
+    "relative": "relative position", "concat": "column", "vocabulary": "entry", "outcome": "entry", "one": "number",
 }  # fmt: skip
 
 
@@ -180,7 +180,7 @@ def _labels(walk: Walk, name: str, axis: int, array: Array) -> list[str]:
         labels = [f"[{i}] {token}" for i, token in enumerate(walk.block.vocabulary)]
         return [*labels, "all others"][: array.shape[axis]]
     bias = walk.layer.position_bias
-    if kind == "distance" and bias is not None and bias.terms is not None:
+    if kind == _WORDS["relative"] and bias is not None and bias.terms is not None:
         return bias.terms.labels()
     return [kind] if kind in ("bias", "weight") else [f"{kind} {i}" for i in range(array.shape[axis])]
 

@@ -14,6 +14,8 @@ from attnviz.formatting import counted, number, weight
 
 BESIDE, LARGE = 260, 360
 """px: the height of a plot, and its height in a lecture"""
+TICKS = 4
+"""Tokens between two ticks of an axis of relative positions"""
 
 
 def distribution(
@@ -63,10 +65,15 @@ def positions(means: Sequence[float], offsets: Sequence[int], palette: Palette, 
         "x": list(offsets),
         "y": list(means),
         "marker": {"color": palette.ink.attention},
-        "customdata": [[_apart(offset), weight(mean)] for offset, mean in zip(offsets, means, strict=True)],
+        "customdata": [[apart(offset), weight(mean)] for offset, mean in zip(offsets, means, strict=True)],
         "hovertemplate": "%{customdata[0]}: <b>%{customdata[1]}</b><extra></extra>",
     }
-    distance = {"title": {"text": "key − query, tokens"}, "gridcolor": palette.rule, "zeroline": False}
+    ticks = [offset for offset in offsets if offset % TICKS == 0]
+    distance = {
+        "title": {"text": "tokens before (left) or after (right) the query"},
+        "tickvals": ticks, "ticktext": [str(abs(offset)) for offset in ticks],
+        "gridcolor": palette.rule, "zeroline": False,
+    }  # fmt: skip
     spec = figure([bars], palette, height, bargap=0.15, xaxis=distance, yaxis=_up("mean weight", palette))
     spec["layout"]["margin"] |= {"t": 10}
     return spec
@@ -101,7 +108,7 @@ def _up(title: str, palette: Palette) -> Spec:
     return {"title": {"text": title}, "rangemode": "tozero", "gridcolor": palette.rule, "automargin": True}
 
 
-def _apart(offset: int) -> str:
+def apart(offset: int) -> str:
     """Write a relative position in words."""
     if offset == 0:
         return "the token itself"

@@ -267,7 +267,7 @@ def _terms(
         _heads(module, getattr(module, name)(rows)) if kind in module.pos_att_type else None
         for kind, name in zip(kinds, maps, strict=True)
     )
-    return PositionTerms(query, key, scale, relative, first, (-span, span - 1), *tables)
+    return PositionTerms(query, key, scale, relative, first, *tables)
 
 
 TALKING_HEADS = (

@@ -266,6 +266,18 @@ class ShownPart(ShownHead):
         """Where the shown attention is."""
         return self.places[self.layer]
 
+    def has_narrow_window(self) -> bool:
+        """Return whether the window of a layer hides tokens of a text from others of the same text.
+
+        Raises:
+            NoTokensError: a text has no tokens.
+        """
+        if not self.model.description.windows:
+            return False
+        read, target = self.model.read(self.text, self.pair)
+        counts: dict[Kind, int] = {"encoder": len(read), "decoder": len(read if target is None else target)}
+        return any(self.model.description.has_narrow_window(kind, count) for kind, count in counts.items())
+
     @property
     def choices(self) -> dict[str, Any]:
         """The kind, attention and head that are shown, and the model's name if it has one, by link key."""

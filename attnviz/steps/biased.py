@@ -12,6 +12,7 @@ from attnviz.steps.formula import attention_formula
 from attnviz.steps.picture import FEW, MorphSource, Operation, PanelSpec, Picture, panel, picture
 from attnviz.steps.step import Step
 from attnviz.trace.matrices import matrix, operand
+from attnviz.trace.position_bias import where_keys_are
 
 if TYPE_CHECKING:
     from attnviz.trace.buckets import Buckets
@@ -105,7 +106,7 @@ def _terms_fact(walk: Walk, terms: PositionTerms) -> str:
         "Here they add most to ",
         named(f"row {q}, column {k}", row=q, column=k, matrix="biased"),
         *summands,
-        f", for {terms.labels()[int(terms.relative_positions[q, k]) - terms.first]}.".replace("-", "−"),
+        f", for {terms.labels()[int(terms.relative_positions[q, k]) - terms.first].replace('-', '−')}.",
     )
 
 
@@ -125,14 +126,18 @@ def _fact(walk: Walk) -> str:
     return AnnotatedText.of(
         "Here it adds most to ",
         named(f"row {q}, column {k}", row=q, column=k, matrix="position_bias"),
-        f": {number(float(cells[q, k]))}{_bucket_in_words(bias.buckets, q, k)}.",
+        f": {number(float(cells[q, k]))}{_bucket_in_words(walk, bias.buckets, q, k)}.",
     )
 
 
-def _bucket_in_words(buckets: Buckets | None, q: int, k: int) -> str:
+def _bucket_in_words(walk: Walk, buckets: Buckets | None, q: int, k: int) -> str:
     if buckets is None:
         return ""
-    return f", of bucket {int(buckets.of(q + 1, k + 1)[q, k])}"
+    longest, sign = max(walk.layer.query.shape[1], walk.layer.key.shape[1]), -1 if k > q else 1
+    numbers = (buckets.of(1, longest)[0] if k > q else buckets.of(longest, 1)[:, 0]).tolist()
+    own = numbers[abs(q - k)]
+    same = [sign * distance for distance, number in enumerate(numbers) if number == own]
+    return f", of bucket {own} ({where_keys_are(same)})"
 
 
 _PRODUCTS: dict[TermName, str] = {
@@ -149,7 +154,7 @@ def _terms_code(walk: Walk, terms: PositionTerms) -> str:
     return "\n".join(
         (
             f"scale = {terms.scale!r}",
-            f"row_of_table = (relative_positions {first[0]} {first[1:]}).long()  # the row of each distance",
+            f"row_of_table = (relative_positions {first[0]} {first[1:]}).long()  # the row of each cell",
             *lines,
             f"position_bias = {' + '.join(terms.names)}",
             f"biased = {unbiased(walk)} + position_bias",

@@ -180,6 +180,10 @@ class Description(ShortRepr):
         sizes = by_kind({kind: either(of_kind) for kind, of_kind in self.head_sizes.items()})
         yield from (self.name, layers_and_heads(self.layers), f"width {self.width}", f"head_size {sizes}")
 
+    def has_narrow_window(self, kind: Kind, n: int) -> bool:
+        """Return whether the window of a layer of this kind hides keys in a text of n tokens."""
+        return any(window is not None and window < n for window in self.windows.get(kind, ()))
+
     def layer_marks(self, kind: Kind) -> dict[int, str]:
         """Return which layers are local, with the width of their window, and which are global, by their numbers.
 

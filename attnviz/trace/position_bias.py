@@ -46,9 +46,6 @@ class PositionTerms(ShortRepr):
     """(Tq, Tk), int64: query minus key as the model counts it, which far away may be the number of a bucket"""
     first: int
     """The relative position of the first row of the tables. Cells beyond the tables have their first or last row"""
-    ends: tuple[int, int]
-    """The relative positions of the first and the last row of the model's own tables, of which these may be a part: all
-    that is farther has these rows"""
     position_key: Tensor | None = None
     """(H, R, D): the key of each relative position; None if no query is multiplied by them"""
     position_query: Tensor | None = None
@@ -74,22 +71,17 @@ class PositionTerms(ShortRepr):
         return self.first + (0 if table is None else table.shape[1] - 1)
 
     def labels(self) -> list[str]:
-        """Return what each row of the tables stands for in this text, R: a distance, query minus key, or several."""
+        """Return what each row of the tables stands for in this text, R: "δ = 3 (3 to 8 positions before)"."""
         keys = self.relative.shape[1]
         at = self.relative_positions
         by_distance = torch.cat((at[0].flip(0), at[1:, 0])).tolist()  # of −(Tk − 1) to Tq − 1
         distances: dict[int, list[int]] = {}
         for distance, row in enumerate(by_distance, 1 - keys):
             distances.setdefault(row, []).append(distance)
-        return [self._label(row, distances.get(row, ())) for row in range(self.first, self._last + 1)]
-
-    def _label(self, relative: int, distances: Sequence[int]) -> str:
-        if not distances:
-            return f"bucket {relative}"
-        near, far = min(distances, key=abs), max(distances, key=abs)
-        if near == relative and (near == far or relative in self.ends):
-            return f"distance {near}" + ("" if near == far else " or farther")
-        return f"bucket {relative} (distance{'' if near == far else f's {near} to'} {far})"
+        return [
+            f"δ = {row}" + (f" ({where_keys_are(distances[row])})" if row in distances else "")
+            for row in range(self.first, self._last + 1)
+        ]
 
     def term(self, name: TermName, heads: Sequence[int] | None = None) -> Tensor | None:
         """Compute a term of some heads, by default all, (..., h, Tq, Tk); None if it has none of this name."""
@@ -258,6 +250,15 @@ class PositionBias(ShortRepr):
     def tensors(self) -> list[Tensor]:
         """Return the tensors that it keeps."""
         return [self.cells] if self.terms is None else self.terms.tensors()
+
+
+def where_keys_are(distances: Sequence[int]) -> str:
+    """Return where keys at these distances, query minus key, are: "6 positions after", "3 to 8 positions before"."""
+    near, far = min(distances, key=abs), max(distances, key=abs)
+    if not far:
+        return "the same position"
+    count = f"{abs(far)}" if near == far else f"{abs(near)} to {abs(far)}"
+    return f"{count} position{'' if count == '1' else 's'} {'after' if far < 0 else 'before'}"
 
 
 def alibi_slopes(heads: int) -> Tensor:

@@ -193,12 +193,15 @@ def _written(find: Callable[[], Model], tokens: Tokens) -> bytes:
 def _following(here: ShownHead) -> dict[str, Any] | None:
     """Return the way through the whole model after an attention's output: `Following` in frontend/types/walk.d.ts.
 
-    None if the model has no answer to lead to, names no tokens, or names them after other rows than those shown.
+    It leads nowhere if the model has no answer, or names it after other rows than those shown: then it says only of
+    which layers what follows is not known, and why. None if there is nothing to say.
     """
     description, page = here.model.description, PAGES["transformer"]
     numbers, all_places = description.numbers[here.kind], places(description.numbers)
     last = all_places[-1]
-    if not (here.source.has_names and description.shows_logits and here.place.stack == last.stack):
+    leads = description.shows_logits and here.place.stack == last.stack
+    unknown = numbers if description.norm_first is None else description.attention_alone.get(here.kind, ())
+    if not here.source.has_names or not (leads or unknown):
         return None
     stack = [place for place in all_places if place.stack == last.stack]
 
@@ -218,11 +221,12 @@ def _following(here: ShownHead) -> dict[str, Any] | None:
     query = page.write({**state.every(), **shown}, keys)
     return {
         "page": f"{page.path.lstrip('/')}?{urlencode(query)}",
-        "answer": len(all_places) - 1 if "probabilities" in names_at(description, last) else None,
+        "answer": len(all_places) - 1 if leads and "probabilities" in names_at(description, last) else None,
         "layers": numbers,
         "blocks": [all_places.index(Place(here.kind, number)) for number in numbers],
-        "steps": [after(number) for number in numbers],
-        "next": [next_place(number) for number in numbers],
+        "steps": [after(number) for number in numbers if leads],
+        "next": [next_place(number) for number in numbers if leads],
+        "why": [description.why_not_after if number in unknown else "" for number in numbers],
     }
 
 

@@ -20,7 +20,7 @@ from attnviz.trace.model import Kind
 from attnviz.trace.trace import Trace
 from tests.app.pages import boxes, figures, messages, numbers, open_page
 from tests.app.walking import requested, values, walk
-from tests.unit.families import EXPERTS, PARTLY_KNOWN, save_model
+from tests.unit.families import EXPERTS, FAMILIES, PARTLY_KNOWN, save_model
 
 TEXT = "the cat sat on the mat"
 OF_EXPERTS = tuple(name for name in PARTLY_KNOWN if name.startswith("experts"))
@@ -95,12 +95,31 @@ def test_a_model_with_no_known_block_links_to_no_answer(tmp_path: Path) -> None:
     _, follows = follows_in("experts", {"experts": folder})
     assert follows is not None
     assert (follows["answer"], follows["steps"]) == (None, [[], [], []])
+    assert (
+        follows["why"]
+        == ["How this family adds, normalises and feeds forward after its attention is not known here."] * 3
+    )
 
 
-def test_a_model_without_an_answer_leads_nowhere(folders: dict[str, str]) -> None:
-    assert follows_in("convolution", folders)[1] is None
+@pytest.mark.parametrize("name", PARTLY_KNOWN)
+def test_why_the_way_ends_at_the_output_of_a_layer_is_said(name: str, folders: dict[str, str]) -> None:
+    """Also of a model without an answer, such as this DeBERTa with a convolution: it leads nowhere else."""
+    trace, follows = follows_in(name, folders)
+    assert follows is not None
+    blocks = trace.blocks[trace.places[-1].kind]
+    assert [bool(why) for why in follows["why"]] == [block.steps() is None for block in blocks]
+    assert {why for why in follows["why"] if why} == {UNKNOWN.get(name, BEFORE)}
+    if name == "convolution":
+        assert (follows["answer"], follows["steps"], follows["next"]) == (None, [], [])
 
 
+def test_a_model_without_an_answer_all_of_which_is_known_leads_nowhere(tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    folder = str(save_model(FAMILIES["bert"].make(), tmp_path, "bert"))
+    assert follows_in("bert", {"bert": folder})[1] is None
+
+
+BEFORE = "How layers 0 and 1 add, normalise and feed forward after their attention is not known here."
 UNKNOWN = {
     "experts after": "How layers 1 and 2 add, normalise and feed forward after their attention is not known here.",
     "experts between": "How layer 1 adds, normalises and feeds forward after its attention is not known here.",

@@ -407,6 +407,26 @@ def test_what_a_window_changes_is_said(architecture: str) -> None:
     assert "A window saves nothing" not in captions(opened("cost", architecture=architecture))
 
 
+@pytest.mark.parametrize("architecture", ["encoder", "decoder"])
+def test_a_window_that_hides_nothing_of_the_text_is_not_spoken_of(architecture: str) -> None:
+    text = "the cat saw a dog and the dog saw the cat"
+    count = len(WordTokenizer().tokenize(text))
+    for window in (count // 2, 2 * count + 2):
+        link = {"architecture": architecture, "window": str(window), "text": text, "pads": "1"}
+        is_hidden = window < count
+        assert ("A window saves nothing" in captions(opened("cost", **link))) is is_hidden
+        if architecture == "encoder":
+            padding = said(opened("padding", **link))
+            assert ("every token whose window reaches them" in padding, "every token has" in padding) == (
+                is_hidden, not is_hidden
+            )  # fmt: skip
+
+
+def test_the_parameters_of_a_model_are_told_in_a_sentence() -> None:
+    said_of = captions(opened("parameters")).replace("\\", "")
+    assert " are split among them. Here each attention has 4 maps of 32 × 32;" in said_of
+
+
 def test_in_a_window_of_one_a_change_reaches_no_row_and_no_causal_mask_is_said() -> None:
     shown = said(opened("change", q="3", window="1"))
     assert "no token sees another one of its own text, so the change reaches no other row" in shown

@@ -58,7 +58,36 @@ def test_a_soft_cap_a_sink_and_a_window_are_among_the_settings_and_in_the_link()
     shown = panels(at)
     np.testing.assert_allclose(np.nan_to_num(shown["weights"]), expected.weights, rtol=1e-5, atol=1e-6)
     np.testing.assert_allclose(shown["sink"], expected.sink, rtol=1e-5, atol=1e-6)
-    assert any("a token sees no further than its window in its own text" in one.value for one in at.caption)
+    assert says_window(at)
+
+
+def says_window(at: AppTest) -> bool:
+    return any("a token sees no further than its window in its own text" in one.value for one in at.caption)
+
+
+@pytest.mark.parametrize(("architecture", "widest"), [("encoder", 8), ("decoder", 5), ("both", 8)])
+def test_a_window_is_spoken_of_only_where_it_hides_something(architecture: str, widest: int) -> None:
+    """A text of five tokens, and one of two for a decoder beside an encoder, whose window ends earlier."""
+    text, pair = "the cat saw a dog", "a dog"
+    tokens = WordTokenizer().tokenize(text), WordTokenizer().tokenize(pair) if architecture == "both" else None
+    whole = trace_transformer(*tokens, TransformerConfig(architecture))
+    said = {}
+    for window in (1, widest - 1, widest, widest + 1, widest + 4):
+        trace = trace_transformer(*tokens, TransformerConfig(architecture, window=window))
+        hides = any(
+            not torch.equal(trace.attentions(place.layer, place.kind), whole.attentions(place.layer, place.kind))
+            for place in trace.places
+        )
+        link = {"architecture": architecture, "text": text, "pair": pair, "window": str(window)}
+        said[window] = hides, says_window(open_page("transformer", SETTINGS_OPEN, **link))
+    assert all(hides is is_said for hides, is_said in said.values()), said
+    assert {hides for hides, _ in said.values()} == {True, False}
+
+
+def test_without_a_text_the_purpose_of_the_architecture_is_said_all_the_same() -> None:
+    at = open_page("transformer", SETTINGS_OPEN, architecture="decoder", window="1", text=" ")
+    assert any(one.value.startswith("A decoder alone writes") for one in at.caption)
+    assert not says_window(at)
 
 
 def test_heads_can_share_keys_and_queries_and_keys_can_be_normalised() -> None:

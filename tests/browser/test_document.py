@@ -287,7 +287,6 @@ def documents() -> dict[str, Document]:
 USUAL = {
     "cap": None,
     "buckets": None,
-    "distances": [],
     "mask_reasons": None,
     "shared_by": 1,
     "guesses_at": "",

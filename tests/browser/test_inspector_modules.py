@@ -472,7 +472,7 @@ def test_a_pin_is_said_for_readers_and_for_notes(run: Run) -> None:
     assert found["texts"] == [
         f"1 cat → 2 c · q · k = 6.0000 · × 0.5000 = 3.0000 · softmax: {weights[2]:.4f}", "", "",
         "1 cat → 2 c · q · k = 6.0000 · masked: 0",
-        f"0 the → 1 b · q · k = 0.0000 · × 0.5000 = 0.0000 · + −0.5000 = −0.5000 · softmax: {first[1]:.4f}",
+        f"0 the → 1 b · q · k = 0.0000 · × 0.5000 = 0.0000 · − 0.5000 = −0.5000 · softmax: {first[1]:.4f}",
         f"0 the → 1 b · q · k = 0.0000 · masked: 2.0000, softmax: {filled[1]:.4f}",
     ]  # fmt: skip
     assert found["louds"] == [

@@ -453,3 +453,21 @@ def test_the_picture_is_there_before_the_model_and_then_all_the_rest(new_context
         page.get_by_role("radio", name="Q, K, V").click()
         settled(page)
         assert matrix(page, "query").shape == (16, 32)
+
+
+def test_that_a_story_has_ended_is_said_without_another_press(still_page: Page, app_url: str) -> None:
+    stories = trained.load("stories")
+    text = examples(stories)[0]
+    ids = list(stories.read(text)[0].ids)
+    words = [stories.labels[draw.id] for draw in generate(stories.module, ids, 60, Sampling())]
+    count = words.index("<end>")
+    link = urlencode({"text": text, "source": "trained", "model": "stories", "step": "tokens"})
+    still_page.goto(f"{app_url}/?{link}")
+    sentence = settled(still_page).get_by_role("region", name="Sentence")
+    sentence.get_by_role("button", name="Write on").click()
+    still_page.wait_for_url(lambda url: len(query_of(url)["text"]) > len(text))
+    expect(sentence.locator(".word")).to_have_count(len(ids) + count)
+    expect(sentence.locator(".word.written")).to_have_count(0)
+    expect(sentence.locator(".writing")).to_have_text(
+        "The text ends here: the model draws <end> next, a token that stands for no text."
+    )

@@ -18,6 +18,7 @@ from attnviz.trace.matrices import find_matrix
 from attnviz.trace.position_bias import PositionBias
 from attnviz.trace.walk import Walk
 from tests.browser.apps.operands import MAX_DISTANCE, Operands, oracle
+from tests.browser.apps.operands import document as document_of_operands
 from tests.browser.apps.walk_page import See
 from tests.browser.modules import BASE64, BYTES, CORE, Run
 from tests.browser.settle import frames, still
@@ -154,8 +155,8 @@ def test_what_is_pinned_says_the_distance_and_its_bucket(see: See) -> None:
     numbers = given.position_bias[9, 2], oracle(given)["biased"][9, 2]
     bias, biased = (f"{number:.2f}".replace("-", "−") for number in numbers)
     fact = view.page.locator(".walk .fact")
-    expect(fact).to_contain_text(f", 7 positions before it, gets {bias}, of bucket {bucket} (distances ")
-    expect(fact).to_contain_text(f"): its score is then {biased}.")
+    expect(fact).to_contain_text(f", 7 positions before it, gets {bias}, of bucket {bucket} (")
+    expect(fact).to_contain_text(f" positions before): its score is then {biased}.")
     assert (given.position_bias[9] == given.position_bias[9, 2]).sum() > 1, "other distances share its bucket"
 
 
@@ -169,8 +170,8 @@ def test_a_cell_of_a_term_says_its_products_and_they_sum_to_it(see: See) -> None
     view = see(of_scores=TERMS, step="biased")
     still(view.page)
     for name, (q, k), said in (
-        (NAMES[0], (9, 2), "q₉ · key of distance 3 or farther = "),
-        (NAMES[1], (1, 3), "k₃ · query of distance −2 = "),
+        (NAMES[0], (9, 2), "q₉ · key of δ = 3 (3 to 11 positions before) = "),
+        (NAMES[1], (1, 3), "k₃ · query of δ = −2 = "),
     ):
         view.hover(name, q, k)
         expect(view.line("term")).to_contain_text(said)
@@ -195,12 +196,44 @@ def test_a_cell_of_a_term_says_its_products_and_they_sum_to_it(see: See) -> None
 def test_of_a_pin_both_terms_and_its_distance_are_said(see: See) -> None:
     given = Operands(**TERMS)
     view = see(of_scores=TERMS, step="biased", q=9, k=2)
-    numbers = *(term[9, 2] for term in given.terms), oracle(given)["biased"][9, 2]
-    first, second, biased = (f"{number:.2f}".replace("-", "−") for number in numbers)
+    first, second = (float(term[9, 2]) for term in given.terms)
     fact = view.page.locator(".walk .fact")
-    expect(fact).to_contain_text(
-        f", 7 positions before it, gets {first} + {second}, for distance 3 or farther: its score is then {biased}."
+    total, biased = (
+        written.replace("-", "−").replace("+ −", "− ")
+        for written in (f"{first:.2f} + {second:.2f}", f"{oracle(given)['biased'][9, 2]:.2f}")
     )
+    expect(fact).to_contain_text(
+        f", 7 positions before it, gets {total}, for δ = 3 (3 to 11 positions before): its score is then {biased}."
+    )
+
+
+@pytest.mark.parametrize(("span", "tokens"), [(3, 2), (3, 12), (20, 7)])
+def test_what_is_added_is_written_as_a_sum_and_a_vector_by_its_distances(run: Run, span: int, tokens: int) -> None:
+    """A negative term is taken away. What a vector stands for in a text is read off its relative positions."""
+    given = Operands(span=span, tokens=tokens)
+    body = f"""
+      {BYTES} {BASE64}
+      const {{ read }} = await import("{CORE}/document.ts");
+      const {{ matricesOf }} = await import("/frontend/walk/matrices.ts");
+      const document = read(bytes(given)), matrices = matricesOf(document, 0);
+      const step = document.header.steps.find(({{ name }}) => name === "biased");
+      const all = Array.from({{ length: {tokens**2} }}, (_, at) => [Math.floor(at / {tokens}), at % {tokens}]);
+      return all.map(([q, k]) => m.pinnedFact(matrices, step, {{ q, k }}));
+    """
+    said = run("walk/pinned_fact.ts", body, b64encode(document_of_operands(given, 1)).decode())
+    at = np.arange(tokens)
+    distances = at[:, None] - at
+    relative = distances.clip(-span, span)
+    for (q, k), fact in zip(np.ndindex(tokens, tokens), said, strict=True):
+        numbers = [f"{np.round(term[q, k], 2) + 0.0:.2f}".replace("-", "−") for term in given.terms]
+        total = " + ".join(numbers).replace("+ −", "− ")
+        same = np.abs(distances[relative == relative[q, k]])
+        side = "before" if q > k else "after"
+        several = f" ({same.min()} to {same.max()} positions {side})" if np.ptp(same) else ""
+        row = str(relative[q, k]).replace("-", "−")
+        assert f" gets {total}, for δ = {row}{several}: its score" in fact["text"]
+        words = ["".join([*fact["text"]][mark["from"] : mark["to"]]) for mark in fact["marks"] if mark["matrix"]]
+        assert words[:2] == [numbers[0], numbers[1].lstrip("−")]
 
 
 def test_without_one_no_step_is_added(see: See) -> None:

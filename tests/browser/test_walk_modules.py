@@ -66,6 +66,7 @@ SAID: list[tuple[tuple[str, int | None, int | None], str]] = [
         "Here row 2, “sat”, puts less than 0.01 % on column 2, “c”; most, 99.61 %, on column 1, “b”.",
     ),
     (("weights", 3, None), "Here row 3, “on”, puts 50 % on column 1, “b”."),
+    (("weights", 3, 2), "Here row 3, “on”, puts 50 % on column 2, “c”."),
     (("weights", None, 2), "Here column 2, “c”, gets most from row 0, “the”: 80 %."),
     (("weights", None, 1), "Here column 1, “b”, gets most from row 2, “sat”: 99.61 %."),
     (
@@ -140,6 +141,42 @@ def test_a_hidden_key_is_never_the_one_that_gets_most(run: Run) -> None:
         "In row 2, “sat”, every key is hidden.",
         "Here column 2, “c”, is hidden from every row.",
     ]
+
+
+def test_a_column_of_zeros_gets_most_from_no_row(run: Run) -> None:
+    """A weight of 0 is hidden by the mask, or too small for float32. A finite number hides a key, and gives weights all
+    the same to a row that sees none; a sink may take all of a row.
+    """
+    arrays = """
+      all.masked = [[NaN, NaN, NaN], [1, -200, NaN], [1, -200, 5], [-300, -300, -300]];
+      all.weights = given.header.isFinite ? [[0.2, 0.2, 0.2], [1, 0, NaN], [1, 0, NaN], [0, 0, NaN]]
+        : [[NaN, NaN, NaN], [1, 0, NaN], [0, 0, 1], [0, 0, 0]];
+      all.sink = [[0.4], [0], [0], [1]];
+      if (given.header.isFinite) all.masked = [[NaN, NaN, NaN], [1, -200, NaN], [1, -200, NaN], [-300, -300, NaN]];
+      return given.pins"""
+    fact = FACT.replace("return given.pins", arrays)
+    pins = [["weights", None, 0], ["weights", None, 1], ["weights", 3, None], ["weights", 3, 1]]
+    assert [text for text, _ in run("walk/pinned_fact.ts", fact, {"pins": pins, "header": {}})] == [
+        "Here column 0, “a”, gets most from row 1, “cat”: 100 %.",
+        "Here column 1, “b”, gets 0 % from every row that sees it.",
+        "Here row 3, “on”, puts 0 % on every key; the sink takes 100 %.",
+        "Here row 3, “on”, puts 0 % on column 1, “b”; the sink takes 100 %.",
+    ]
+    pins = [["weights", None, 2], ["weights", 0, None], ["weights", 0, 2]]
+    found = run("walk/pinned_fact.ts", fact, {"pins": pins, "header": {"isFinite": True}})
+    assert [text for text, _ in found] == [
+        "Here column 2, “c”, is hidden from every row. It gets 20 % from row 0, “the”, as every key is hidden there.",
+        "In row 0, “the”, every key is hidden, yet it puts 20 % on column 0, “a”; the sink takes 40 %.",
+        "In row 0, “the”, every key is hidden, yet it puts 20 % on column 2, “c”; the sink takes 40 %.",
+    ]
+
+
+def test_a_column_that_all_rows_see_and_give_nothing(run: Run) -> None:
+    arrays = """
+      all.masked = [[1, -200], [2, -200]]; all.weights = [[1, 0], [1, 0]]; return given.pins"""
+    fact = FACT.replace("return given.pins", arrays)
+    found = run("walk/pinned_fact.ts", fact, {"pins": [["weights", None, 1]], "header": {}})
+    assert found[0][0] == "Here column 1, “b”, gets 0 % from every row."
 
 
 DOCUMENT = """
@@ -1085,22 +1122,43 @@ def test_where_the_model_ends_the_text_that_is_said_in_place_of_the_button(run: 
     """
     said = "The text ends here: the model draws <end> next, a token that stands for no text."
     assert run("walk/writing.ts", WRITING + body, draws(0, "<end>")) == [False, [], said, "Write on"]
-    body = body.replace("await writing.begin();", "writing.begin(); await until(() => written.length);")
-    assert run("walk/writing.ts", WRITING + body, draws(1, "<end>"))[1] == [["a", 1]]
+
+
+def test_that_the_model_ends_the_text_is_said_with_the_last_token(run: Run) -> None:
+    """And of the text with what was written, until another one comes; not where the writing was stopped before."""
+    body = """
+      const says = (...of) => { writing.show(home, ...of); write(room, writing.button()); return room.textContent; };
+      says("xyz", "gpt");
+      writing.begin();
+      await until(() => written.length);
+      const found = [drawn.slice(-2).map((text) => text.includes("ends here"))];
+      writing.reset(); // as the sentence does while the new text is read
+      found.push(says("xyza\\n c", "gpt"), says("xyza\\n c", "bert"), says("xyz", "gpt"), says("xyza\\n c", "gpt"));
+      says("xyz", "gpt");
+      writing.begin();
+      await until(() => writing.count === 1);
+      writing.end();
+      return [...found, says("xyz", "gpt"), says("xyza", "gpt"), written];
+    """
+    said = "The text ends here: the model draws <end> next, a token that stands for no text."
+    found = run("walk/writing.ts", WRITING + body, draws(3, "<end>"))
+    assert found == [
+        [False, True], said, "Write on", "Write on", said, "Write on", "Write on", [["a\n c", 3], ["a", 1]],
+    ]  # fmt: skip
 
 
 def test_what_is_written_and_that_the_text_ends_go_with_another_model_and_stay_with_the_same(run: Run) -> None:
     body = """
-      const offered = (digest) => ({ ...home, writes: { digest, full: "" } });
+      const offered = (digest) => [{ ...home, writes: { digest, full: "" } }, "xyz", `of ${digest}`];
       const shown = () => (write(room, ...writing.words(), writing.button()), room.textContent);
-      writing.show(offered("abc"), "xyz");
+      writing.show(...offered("abc"));
       const begun = writing.begin();
-      writing.show(offered("abc"), "xyz");
+      writing.show(...offered("abc"));
       await begun;
       await until(() => !writing.isOn);
-      writing.show(offered("abc"), "xyz");
+      writing.show(...offered("abc"));
       const same = shown();
-      writing.show(offered("of another model"), "xyz");
+      writing.show(...offered("another model"));
       return [same, shown()];
     """
     said = "The text ends here: the model draws <end> next, a token that stands for no text."
@@ -1241,23 +1299,31 @@ def test_a_caption_says_what_a_mask_does_and_how_many_rows_are_averaged(run: Run
 def test_after_the_last_step_come_the_steps_of_its_own_layer_and_the_answer_where_they_are_known(run: Run) -> None:
     body = """
       const follows = { page: "/transformer?text=a&model=b", answer: given.answer, layers: [0, 2], blocks: [0, 1],
-        steps: [[["attention_residual", "Add"], ["block_output", "Norm"]], []], next: [["layer 2", 1], null] };
+        steps: [[["attention_residual", "Add"], ["block_output", "Norm"]], []], next: [["layer 2", 1], null],
+        why: ["", "Not known here."] };
+      const nowhere = { ...follows, answer: null, steps: [], next: [] };
       const shown = (layer, home) => {
         const end = new m.End(document.createElement("div"), home, async () => ({}));
         end.show({ attention: "decoder", guesses: [], query: axis(["x", "y"]), layer }, 1, true);
         const links = [...end.root.querySelectorAll("a")];
-        return [end.root.querySelector("nav")?.textContent ?? null, links.map((a) => a.getAttribute("href"))];
+        const said = [...end.root.querySelectorAll("nav, p.row-states, summary")].map((one) => one.textContent);
+        return [said, links.map((a) => a.getAttribute("href"))];
       };
-      return [shown(0, { follows }), shown(2, { follows }), shown(0, { follows: null })];
+      return [
+        shown(0, { follows }), shown(2, { follows }), shown(0, { follows: null }),
+        shown(0, { follows: nowhere }), shown(2, { follows: nowhere }),
+      ];
     """
     base = "/transformer?text=a&model=b&q=1&part="
     for answer in (None, 1):
-        first, unknown, none = run("walk/end.ts", AXIS + body, {"answer": answer})
+        first, unknown, none, *nowhere = run("walk/end.ts", AXIS + body, {"answer": answer})
         way = [] if answer is None else [f"{base}probabilities&block=1"]
         parts = ("attention_residual&block=0", "block_output&block=0", "embeddings&block=1")
-        assert first == ["Then: Add → Norm → layer 2", [base + part for part in parts] + way]
-        assert unknown == [None, way]
-        assert none == [None, []]
+        states = "Row 1 “y” through the layers"
+        assert first == [["Then: Add → Norm → layer 2", states], [base + part for part in parts] + way]
+        assert unknown == [["Not known here.", states], way]
+        assert none == [[], []]
+        assert nowhere == [[[], []], [["Not known here."], []]]
 
 
 def test_a_formula_that_is_too_wide_is_made_smaller_in_the_next_frame_whatever_its_height(run: Run) -> None:

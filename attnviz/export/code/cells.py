@@ -118,7 +118,7 @@ show("position_bias", position_bias[HEAD])
 show("biased", biased[HEAD])""",
 )
 """The part of `COMPUTE` before `masked` with a position bias"""
-TERMS_TITLE = "biased: products with vectors of distances are added"
+TERMS_TITLE = "biased: products with vectors of relative positions are added"
 """The title of that part if the bias is a sum of DeBERTa's terms"""
 WITH_SINK = (
     "weights and sink: each row of both sums to 1",

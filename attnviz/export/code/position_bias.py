@@ -23,11 +23,11 @@ OF_TERMS = 'kwargs["relative_pos"], kwargs["rel_embeddings"]'
 """The arguments with what DeBERTa's terms are made of"""
 TERMS = """\
 relative, embeddings = recorded["bias"]
-middle = len(embeddings) // 2  # the row of distance 0
+middle = len(embeddings) // 2  # the row of relative position 0
 relative_positions = relative[0].clamp({first}, {last})  # (T, T): query minus key; far away, the number of a bucket
 row_of_table = (relative_positions - {first}).expand(len(query), -1, -1)  # (H, T, T)
 with torch.inference_mode():
-    rows = embeddings[middle + {first} : middle + {last} + 1]  # of the distances in this text
+    rows = embeddings[middle + {first} : middle + {last} + 1]  # of the relative positions in this text
 {tables}
 {products}
 position_bias = {names}  # (H, T, T)

@@ -171,7 +171,7 @@ def _written(setup: RoundTripSetup, place: int) -> str:
         f'numbers</p><p class="written">w, {row_of} of the output layer: ({listed[1]}, …)</p>'
         f'<p class="written"><b>logit</b> = x · w = {products} + … = <b class="logit">{value(logits[0])}</b></p>'
         '<div class="back-wide"><table><thead><tr><th>candidate</th><th class="n">logit</th>'
-        f'<th class="n">z = {scale}{"(" if scale else ""}logit − {value(logits[0])}{")" if scale else ""}</th>'
+        f'<th class="n">z = {scale}{"(" if scale else ""}logit − {_operand(logits[0])}{")" if scale else ""}</th>'
         f'<th class="n">exp(z)</th><th class="n">exp(z) / sum</th></tr></thead><tbody>{rows}</tbody></table>'
         f'</div><p class="written">sum of exp(z) over all {len(labels):,} tokens = <b class="sum">{total:,.3f}</b>, so '
         f"the probability of “{best}” is 1 / {total:,.3f} = "
@@ -180,8 +180,12 @@ def _written(setup: RoundTripSetup, place: int) -> str:
 
 
 def _product(a: float, b: float) -> str:
-    """Format a product, with negative factors in brackets."""
-    return " · ".join(value(factor) if factor >= 0 else f"({value(factor)})" for factor in (a, b))
+    return " · ".join(map(_operand, (a, b)))
+
+
+def _operand(x: float) -> str:
+    """Format a number to stand in a sum or product: a negative one in brackets."""
+    return value(x) if x >= 0 else f"({value(x)})"
 
 
 def show_neighbours(setup: RoundTripSetup) -> None:

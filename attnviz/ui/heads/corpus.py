@@ -284,12 +284,13 @@ def distribution(here: CorpusHead) -> pd.DataFrame:
 
 def positions(here: CorpusHead) -> pd.DataFrame:
     """Show the mean weight at each relative position."""
+    from attnviz.figures.corpus import apart
     from attnviz.figures.corpus import positions as figure
 
     means = here.statistics.offset_mean[here.row, here.head]
     best = int(np.nanargmax(means))
     offset = here.statistics.offsets[best]
-    where = "on the token itself" if offset == 0 else f"{abs(offset)} {'before' if offset < 0 else 'after'} the query"
+    where = "on the token itself" if offset == 0 else f"{apart(offset)} the query"
     st.markdown(f"The mean weight is largest **{where}**: **{number(float(means[best]), 3)}**.")
     plot(figure(means.tolist(), here.statistics.offsets, palette(), _height()),
          f"corpus_positions_{here.layer}_{here.head}")  # fmt: skip

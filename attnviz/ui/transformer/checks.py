@@ -320,7 +320,8 @@ def show_padding(here: ShownPart) -> None:
     same = "nothing but rounding" if masked else "nothing at all"
     causal = getattr(stack, "causal", False)
     windows = here.model.description.windows.get("encoder", ())
-    reached = " whose window reaches them" if windows else ""
+    # Else every token sees the first of them.
+    reached = " whose window reaches them" if here.model.description.has_narrow_window("encoder", len(x) + 1) else ""
     st.markdown(
         "Texts in a batch must have the same length, so short ones are filled up with tokens that mean nothing. With "
         f"the padding mask, {count} of them move the outputs by at most **{nonzero(masked, 3)}**: {same}. Without it, "

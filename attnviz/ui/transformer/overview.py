@@ -209,10 +209,16 @@ def show_parameters(here: ShownPart) -> None:
         plain(
             "In BERT and in the paper, an attention has 4 · (C² + C) and a feed-forward 2 · C · F + F + C. The number "
             "of heads changes nothing: the same matrices are split among them. "
-            + ("" if sizes is None else f"{title(here.model.name)}: {maps_in_words(sizes)}{_shared_keys(sizes)}")
+            + ("" if sizes is None else f"{_maps_here(sizes)}{_shared_keys(sizes)}")
             + (SET_SINKS if here.model.description.has_sinks and not here.source.has_names else "")
         )
     )
+
+
+def _maps_here(sizes: ModelSizes) -> str:
+    """Say which maps the model has, after a sentence about others; "" if it has none that are known."""
+    said = maps_in_words(sizes)
+    return f"Here {said[0].lower()}{said[1:]}" if said else ""
 
 
 def _shared_keys(sizes: ModelSizes) -> str:
@@ -252,7 +258,7 @@ def show_cost(here: ShownPart) -> None:
                 ),
                 f"check_{field}",
             )  # fmt: skip
-    windowed = HIDDEN_TOO if here.model.description.windows else ""
+    windowed = HIDDEN_TOO if here.has_narrow_window() else ""
     st.caption(
         f"{maps_in_words(sizes)} One pass in float32; logits, norms, activations and softmax are left out.{windowed}"
     )

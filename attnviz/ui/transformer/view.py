@@ -8,13 +8,14 @@ from __future__ import annotations
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from attnviz.links.pages import PAGES
 from attnviz.settings import settings
 from attnviz.sources import Source
 from attnviz.sources.shown import ShownPart
 from attnviz.steps import PARTS, names_at
-from attnviz.tokens import Tokens
+from attnviz.tokens import NoTokensError, Tokens
 from attnviz.toy.config import (
     EXAMPLE_TARGET,
     MAX_FEED_FORWARD,
@@ -68,11 +69,11 @@ HIDDEN_HELP = "Numbers of a token between the two maps of a feed-forward. It is 
 _DECODER, _HIDDEN = "decoder_blocks", "hidden_width"
 
 
-def toy_controls() -> None:
-    """Show the settings of the toy transformer."""
+def toy_controls() -> DeltaGenerator:
+    """Show the settings of the toy transformer. Returns the place of what `show_purpose` says."""
     chosen = state.choice("architecture", st.segmented_control, "Architecture", required=True, width="stretch")
     state.sync_widget("window")
-    st.caption(PURPOSES[chosen] + ("" if state.get("window") is None else IN_WINDOW))
+    purpose = st.empty()
     has_both = chosen == "both"
     if has_both:
         state.bound(
@@ -112,6 +113,19 @@ def toy_controls() -> None:
             controls.norms_of_keys()
             controls.score_controls()
             controls.heads_of_keys()
+    return purpose
+
+
+def show_purpose(place: DeltaGenerator, here: ShownPart | None) -> None:
+    """Say in its place what the chosen architecture is for, and whether a window hides something of the text.
+
+    `here` is None where there is no text.
+    """
+    try:
+        is_narrow = here is not None and here.has_narrow_window()
+    except NoTokensError:
+        is_narrow = False
+    place.caption(PURPOSES[state.get("architecture")] + (IN_WINDOW if is_narrow else ""))
 
 
 def model_controls(source: Source, name: str | None) -> None:

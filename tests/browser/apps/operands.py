@@ -201,9 +201,7 @@ def layer_of(given: Operands, heads: int) -> LayerTrace:
         tables = stacked("position_key"), stacked("position_query")
         bias = PositionBias(
             None,
-            terms=PositionTerms(
-                query, key, given.size**-0.5, relative, -given.span, (-given.span, given.span), *tables
-            ),
+            terms=PositionTerms(query, key, given.size**-0.5, relative, -given.span, *tables),
         )
     return LayerTrace(
         query, key, stacked("value"), float(given.size**-0.5),

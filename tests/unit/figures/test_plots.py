@@ -206,6 +206,9 @@ def test_positions_stand_at_their_offsets() -> None:
         ["2 tokens before", "0.1000"], ["1 token before", "< 0.0001"], ["the token itself", "0.3000"],
         ["2 tokens after", "0.4000"],
     ]  # fmt: skip
+    across = spec["layout"]["xaxis"]
+    assert across["title"]["text"] == "tokens before (left) or after (right) the query"
+    assert across["ticktext"] == [str(abs(at)) for at in across["tickvals"]] and 0 in across["tickvals"]
 
 
 def test_parts_go_from_rows_to_columns_from_0_to_1() -> None:

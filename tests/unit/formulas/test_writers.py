@@ -54,7 +54,7 @@ def with_terms(*tables: str) -> Walk:
     """Return a walk whose position bias has DeBERTa's terms, from these tables."""
     layer, relative = CAUSAL.layer, torch.arange(5)[:, None] - torch.arange(5)
     rows = dict.fromkeys(tables, torch.ones(layer.heads, 9, layer.head_size))
-    terms = PositionTerms(layer.query, layer.key, layer.scale, relative, -4, (-4, 4), **rows)
+    terms = PositionTerms(layer.query, layer.key, layer.scale, relative, -4, **rows)
     return replace(CAUSAL, layer=replace(layer, position_bias=PositionBias(None, terms=terms)))
 
 

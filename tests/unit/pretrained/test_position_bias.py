@@ -456,19 +456,19 @@ def test_a_trace_keeps_the_vectors_of_terms_and_no_cells_of_each_head(opened: Op
 
 
 @pytest.mark.parametrize("buckets", [-1, 4])
-def test_what_a_vector_stands_for_follows_from_the_model_and_not_from_the_length_of_the_text(buckets: int) -> None:
-    """All distances of a row, as transformers numbers them, are in its label, and "or farther" where they all would be.
+def test_what_a_vector_stands_for_is_said_in_words(buckets: int) -> None:
+    """All distances of a row, as transformers numbers them, are in its label, as far as the text has them.
 
     With 4 buckets and 9 positions, distances −3 to −8 have the row −3, and from 3 on all have the last row, 3.
     """
-    span, first = (4, -4) if buckets > 0 else (9, -9)
+    span = 4 if buckets > 0 else 9
     for tokens in (6, 8, 10, 12, 24, 60):
         relative, whole = (
             build_relative_position(torch.zeros(n, 1), torch.zeros(n, 1), buckets, 9)[0] for n in (tokens, 200)
         )
         lowest, highest = max(int(relative.min()), -span), min(int(relative.max()), span - 1)
         content, table = torch.zeros(1, tokens, 2), torch.zeros(1, highest - lowest + 1, 2)
-        terms = PositionTerms(content, content, 1.0, relative, lowest, (first, span - 1), position_key=table)
+        terms = PositionTerms(content, content, 1.0, relative, lowest, position_key=table)
         at = torch.arange(200)
         distances = at[:, None] - at
         labels = terms.labels()
@@ -476,23 +476,24 @@ def test_what_a_vector_stands_for_follows_from_the_model_and_not_from_the_length
         for row, label in enumerate(labels, lowest):
             ever = set(distances[whole.clamp(-span, span - 1) == row].tolist())
             here = sorted((d for d in ever if abs(d) < tokens), key=abs)
-            if here == [row]:
-                assert label == f"distance {row}"
-            elif here[0] == row and ever >= {row, 199 if row > 0 else -199}:
-                assert label == f"distance {row} or farther"
-            else:
-                several = f"s {here[0]} to" if len(here) > 1 else ""
-                assert label == f"bucket {row} (distance{several} {here[-1]})"
+            near, far = abs(here[0]), abs(here[-1])
+            side = "after" if here[-1] < 0 else "before"  # the position of the query minus that of the key
+            several = f"{near} to {far}" if len(here) > 1 else str(far)
+            unit = "position" if far == 1 else "positions"
+            assert label == (f"δ = {row} ({several} {unit} {side})" if far else "δ = 0 (the same position)")
 
 
 def test_a_long_texts_labels_take_one_pass_over_its_distances() -> None:
     relative, content = torch.arange(4096)[:, None] - torch.arange(4096), torch.zeros(1, 4096, 2)
     table = torch.zeros(1, 8191, 2)
-    terms = PositionTerms(content, content, 1.0, relative, -4095, (-5000, 4999), position_key=table)
+    terms = PositionTerms(content, content, 1.0, relative, -4095, position_key=table)
     began = time.process_time()
     labels = terms.labels()
     assert time.process_time() - began < 2, "a look at all cells for each row would take minutes"
-    assert labels == [f"distance {distance}" for distance in range(-4095, 4096)]
+    assert labels[4093:] == [
+        "δ = -2 (2 positions after)", "δ = -1 (1 position after)", "δ = 0 (the same position)",
+        *(f"δ = {distance} ({distance} position{'s' * (distance > 1)} before)" for distance in range(1, 4096)),
+    ]  # fmt: skip
 
 
 def test_tables_of_terms_that_no_picture_shows_are_in_no_link() -> None:

@@ -79,8 +79,8 @@ def test_a_head_stands_out_by_its_commonest_label_or_else_by_what_is_farthest_ab
 
 @pytest.mark.parametrize(
     ("means", "where"),
-    [([0.5, 0.25, np.nan], "2 before the query"), ([0.25, 0.5, 0.25], "on the token itself"),
-     ([0.25, np.nan, 0.5], "1 after the query")],
+    [([0.5, 0.25, np.nan], "2 tokens before the query"), ([0.25, 0.5, 0.25], "on the token itself"),
+     ([0.25, np.nan, 0.5], "1 token after the query")],
 )  # fmt: skip
 def test_the_largest_mean_weight_is_said_with_its_side(
     monkeypatch: pytest.MonkeyPatch, means: list[float], where: str

@@ -1,5 +1,7 @@
 // Ranges of distances that share a number of a position bias, as T5's, in float32 as
-// attnviz/trace/buckets.py computes them. Pure functions, no DOM.
+// attnviz/trace/buckets.py computes them, and distances in words. Pure functions, no DOM.
+
+import { fixed } from "./format.ts";
 
 /** How a layer's distances are in buckets: see the header of a document. */
 export interface Buckets {
@@ -34,17 +36,22 @@ export function rangeOf(offset: number, buckets: Buckets, longest: number) {
   return { first, last };
 }
 
+/** Where keys are, by how many positions they are from the query: "6 positions after", "3 to 8 positions before". */
+export function positionsSaid({ first, last }: { first: number; last: number }, isAfter: boolean) {
+  const count = first === last ? String(first) : `${first} to ${last}`;
+  return `${count} ${count === "1" ? "position" : "positions"} ${isAfter ? "after" : "before"}`;
+}
+
 /**
- * What the vector of a cell stands for in this text: a distance, query minus key, or several.
+ * The vector of a cell by its number δ, query minus key, and by the distances that share it in this text, if several.
  *
- * @param relative (Tq, Tk), the number of each cell's vector; that of the first query and the last key is the smallest
- * @param distances what the vectors stand for, in their order; a file made before they were in it has none
+ * @param relative (Tq, Tk), δ of each cell, which follows from the distance
  */
-export function distanceOf(
-  relative: ArrayLike<number>,
-  keys: number,
-  { q, k }: { q: number; k: number },
-  distances: string[] = [],
-) {
-  return distances[relative[q * keys + k] - relative[keys - 1]] ?? "their distance";
+export function vectorSaid(relative: ArrayLike<number>, keys: number, { q, k }: { q: number; k: number }) {
+  const own = relative[q * keys + k];
+  const from = (distance: number) => (distance < 0 ? relative[-distance] : relative[distance * keys]);
+  const all = Array.from({ length: relative.length / keys + keys - 1 }, (_, n) => n + 1 - keys);
+  const same = all.filter((distance) => from(distance) === own).map(Math.abs);
+  const [first, last] = [Math.min(...same), Math.max(...same)];
+  return `δ = ${fixed(own, 0)}${first === last ? "" : ` (${positionsSaid({ first, last }, k > q)})`}`;
 }

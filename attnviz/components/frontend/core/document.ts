@@ -106,8 +106,6 @@ export interface Header extends Pick<AttentionHeader, "scale" | "scale_label" | 
   mask_reasons?: MaskReasons;
   /** which distances share a number of the position bias, where they do */
   buckets?: Buckets;
-  /** what each row of the tables of the position bias stands for: a distance, query minus key, or several */
-  distances?: string[];
   steps: StepText[];
   /** in the order of the rows; none where the model names no tokens, or where they are fetched */
   guesses: RowGuesses[];

@@ -75,6 +75,9 @@ export function operand(x: number, digits = 2) {
   return text.startsWith(MINUS) ? `(${text})` : text;
 }
 
+/** A number that is added in a sum: `+ 0.02`, and `− 0.04` of a negative one. */
+export const addend = (text: string) => (text.startsWith(MINUS) ? `${MINUS} ${text.slice(1)}` : `+ ${text}`);
+
 /** 12 -> ₁₂ */
 export function subscript(n: number) {
   return String(n).replace(/\d/g, (digit) => String.fromCharCode(0x2080 + Number(digit)));

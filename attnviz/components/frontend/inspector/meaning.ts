@@ -1,6 +1,7 @@
 // What a cell of a matrix is, in words and real numbers, where its name alone does not say it.
 
 import { equals } from "./chain.ts";
+import { positionsSaid } from "../core/buckets.ts";
 import { number, operand, quoted } from "../core/format.ts";
 import { result } from "../core/template.ts";
 import type { Matrix } from "../core/attention.ts";
@@ -41,10 +42,9 @@ export function meaningOf({
 
 /** How far key j is from query i. */
 function distanceOf(i: number, j: number) {
+  if (i === j) return `key ${j} is at the position of query ${i}`;
   const distance = Math.abs(j - i);
-  if (!distance) return `key ${j} is the query itself: distance 0`;
-  const positions = distance === 1 ? "position" : "positions";
-  return `key ${j} is ${distance} ${positions} ${j > i ? "after" : "before"} query ${i}`;
+  return `key ${j} is ${positionsSaid({ first: distance, last: distance }, j > i)} query ${i}`;
 }
 
 /** An average, and how far from the loop's it is. */

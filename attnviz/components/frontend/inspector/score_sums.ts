@@ -2,7 +2,7 @@
 // computed where the model is (attnviz/measures/score_parts.py), for a pinned cell.
 
 import { sumOf } from "../core/arithmetic.ts";
-import { distanceOf } from "../core/buckets.ts";
+import { vectorSaid } from "../core/buckets.ts";
 import { failureText, Files } from "../core/files.ts";
 import { number, subscript } from "../core/format.ts";
 import { span, template } from "../core/template.ts";
@@ -91,7 +91,7 @@ export class ScoreSums {
     const row = relative - rows[keys - 1]; // the first row of the table is of the first query and the last key
     const [left, right] = [(d: number) => own[at * size + d], (d: number) => weight[row * size + d]];
     const sum = sumOf(Array.from({ length: size }, (_, d) => left(d) * right(d)));
-    const { distances, scale } = matrices.document.header;
+    const { scale } = matrices.document.header;
     const colours = isQuery ? ["query", "key"] : ["key", "query"];
     const [letter, other] = isQuery ? ["q", "key"] : ["k", "query"];
     const summary = `all ${size} products`;
@@ -99,7 +99,7 @@ export class ScoreSums {
     const names = [
       span(colours[0], `${letter}${subscript(at)}`),
       " · ",
-      span(colours[1], `${other} of ${distanceOf(rows, keys, { q: i, k: j }, distances)}`),
+      span(colours[1], `${other} of ${vectorSaid(rows, keys, { q: i, k: j })}`),
     ];
     const formula = [
       how(...names, " = ", ...inlineProducts(size, left, right, colours), " = ", number(sum), ` × ${number(scale)} `),

@@ -2,7 +2,7 @@
 
 import { strongestOf, sumOf } from "../core/arithmetic.ts";
 import { element, focused, screenReaderOnly } from "../core/dom.ts";
-import { cellName, number, weightText } from "../core/format.ts";
+import { addend, cellName, number, weightText } from "../core/format.ts";
 import { NOTHING } from "../core/pin.ts";
 import { result, span, template, write } from "../core/template.ts";
 import { Chain } from "./chain.ts";
@@ -218,7 +218,7 @@ export class View {
     const place = `${q} ${this.labels.query?.[q] ?? ""} → ${k} ${this.labels.key?.[k] ?? ""}`;
     if (!attention.operands) return `${place} · share: ${weightText(weight)}`;
     const isHidden = bias === -Infinity;
-    const added = bias && !isHidden ? [`+ ${number(bias)} = ${number(masked)}`] : [];
+    const added = bias && !isHidden ? [`${addend(number(bias))} = ${number(masked)}`] : [];
     const { cap, biased: isBiased } = attention.header;
     const soft = [...(cap ? [`capped: ${number(capped)}`] : []), ...(isBiased ? [`biased: ${number(biased)}`] : [])];
     const chain = !isHidden

@@ -149,10 +149,15 @@ interface Following {
   layers: number[];
   /** The numbers of their attentions in the model. */
   blocks: number[];
-  /** By layer, the title and the number of the attention that comes next; null after the last one of a stack. */
+  /**
+   * By layer, the title and the number of the attention that comes next; null after the last one of a stack. Empty, as
+   * `steps` is, where the way leads to no answer.
+   */
   next: ([string, number] | null)[];
   /** By layer, the names and titles of the steps up to the next attention; none where they are not known. */
   steps: [string, string][][];
+  /** By layer, why no steps are known, as a sentence; empty where they are. */
+  why: string[];
 }
 /** attnviz/components/walk.py describes it. */
 interface WalkHeader {

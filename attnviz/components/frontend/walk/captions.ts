@@ -1,7 +1,7 @@
 // What the walk that plays itself says of each step: one sentence of at most 20 words, with the numbers of one pair, a
 // query that looks at a key.
 
-import { number, quoted, share } from "../core/format.ts";
+import { number, operand, quoted, share } from "../core/format.ts";
 import { pinnedFact } from "./pinned_fact.ts";
 import { largest, wordOf } from "./row_words.ts";
 import { plain } from "../marks/text.ts";
@@ -150,7 +150,7 @@ function maskedSaid({ matrices, query, key, cell }: About): Said[] {
 function weightsSaid({ query, key, cell }: About): Said[] {
   if (cell.allHidden && cell.sink) return [query, [" sees no token: the sink takes all."]];
   if (cell.allHidden) return [query, [" sees no token: its exponentials sum to 0."]];
-  const exponent = cell.shift ? `${number(cell.masked, 2)} − ${number(cell.shift, 2)}` : number(cell.masked, 2);
+  const exponent = cell.shift ? `${number(cell.masked, 2)} − ${operand(cell.shift)}` : number(cell.masked, 2);
   const ofSink = cell.sink ? `, with ${number(cell.sink.exponential, 2)} of the sink` : "";
   return [
     [`exp(${exponent}) = ${number(cell.exponential, 2)}, divided by the row’s sum ${number(cell.sum, 2)}${ofSink}: `],

@@ -71,10 +71,11 @@ export class End {
     return template("a", { href }, guesses.length ? THERE : FOLLOWS);
   }
 
-  /** What follows in the block of this layer, each step with its numbers on the page of the whole model. */
+  /** What follows in the block of this layer, each step on the page of the whole model; or why none. */
   followingOf({ layer }: Header, row: number) {
     const { follows } = this.home;
     const at = follows ? follows.layers.indexOf(layer) : -1;
+    if (follows?.why[at]) return template("p", { class: "row-states" }, follows.why[at]);
     if (!follows?.steps[at]?.length) return null;
     const link = (title: string, part: string, block: number) =>
       template("a", { href: addressOf(follows, row, part, block) }, title);
@@ -89,7 +90,9 @@ export class End {
     );
   }
 
+  /** The row after each layer, where the way leads to the answer. */
   statesOf(header: Header, row: number) {
+    if (!this.home.follows?.steps.length) return null;
     // Whether it is open is kept here: what the browser did by itself, the next drawing would undo.
     const onclick = (event: Event) => {
       event.preventDefault();

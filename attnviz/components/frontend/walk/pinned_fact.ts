@@ -2,8 +2,8 @@
 // whole step; where that names a row, a pin must not stand beside a sentence about another one.
 
 import { momentsOf } from "../core/arithmetic.ts";
-import { bucketOf, distanceOf, rangeOf } from "../core/buckets.ts";
-import { fixed, number, quoted, share } from "../core/format.ts";
+import { bucketOf, positionsSaid, rangeOf, vectorSaid } from "../core/buckets.ts";
+import { addend, fixed, number, quoted, share } from "../core/format.ts";
 import type { HeadMatrices } from "./matrices.ts";
 import type { StepText } from "../core/document.ts";
 
@@ -66,10 +66,17 @@ function weightsSaid({ matrices, q, k }: Pinned): Parts {
     column: at,
     matrix: "weights",
   });
-  const begin = ["Here ", row(matrices, q), ", puts ", puts(k ?? most), " on ", column(matrices, k ?? most)];
+  const isEmpty = !weights[most]; // a sink takes all
+  const on = isEmpty && k === null ? ["every key"] : [column(matrices, k ?? most)];
+  const isBlind = rowOf(matrices, "masked", q)?.every(Number.isNaN) ?? false; // hidden by a finite number
+  const who = isBlind
+    ? ["In ", row(matrices, q), ", every key is hidden, yet it puts "]
+    : ["Here ", row(matrices, q), ", puts "];
+  const begin = [...who, puts(k ?? most), " on ", ...on];
   const isHidden = k !== null && Number.isNaN(weights[k]);
   const why = isHidden ? [", which is hidden from it"] : [];
-  const rest = k === null || k === most ? [] : ["; most, ", puts(most), ", on ", column(matrices, most)];
+  const isMost = k === null || weights[k] === weights[most];
+  const rest = isMost || isEmpty ? [] : ["; most, ", puts(most), ", on ", column(matrices, most)];
   const sink = rowOf(matrices, "sink", q);
   const ofSink = sink ? ["; the sink takes ", { words: share(sink[0]), row: q, matrix: "sink" }] : [];
   return [...begin, ...why, ...rest, ...ofSink, "."];
@@ -80,11 +87,19 @@ function columnSaid(matrices: HeadMatrices, k: number): Parts {
   if (!weights) return [];
   const { data, shape } = weights;
   const ofRows = Array.from({ length: shape[0] }, (_, n) => data[n * shape[1] + k]);
-  if (ofRows.every(Number.isNaN)) return ["Here ", column(matrices, k), ", is hidden from every row."];
+  const masked = matrices.get("masked")?.data;
+  const isHidden = ofRows.map((weight, n) => Number.isNaN(masked ? masked[n * shape[1] + k] : weight));
   const q = largest(ofRows);
-  const weight = data[q * shape[1] + k] || 0;
+  const weight = ofRows[q] || 0;
   const words = { words: share(weight), row: q, column: k, matrix: "weights" };
-  return ["Here ", column(matrices, k), ", gets most from ", row(matrices, q), ": ", words, "."];
+  const begin = ["Here ", column(matrices, k)];
+  if (isHidden.every(Boolean)) {
+    // A finite number hides it, so a row of which it hides every key has weights all the same.
+    const from = [" It gets ", words, " from ", row(matrices, q), ", as every key is hidden there."];
+    return [...begin, ", is hidden from every row.", ...(weight ? from : [])];
+  }
+  if (!weight) return [...begin, ", gets ", words, ` from every row${isHidden.some(Boolean) ? " that sees it" : ""}.`];
+  return [...begin, ", gets most from ", row(matrices, q), ": ", words, "."];
 }
 
 function queryNormSaid({ matrices, q }: Pinned): Parts {
@@ -143,12 +158,17 @@ function biasedSaid({ matrices, step, q, k }: Pinned): Parts {
     ];
   }
   const distance = Math.abs(at - q);
-  const places = `${distance} ${distance === 1 ? "position" : "positions"} ${at > q ? "after" : "before"} it`;
+  const places = `${positionsSaid({ first: distance, last: distance }, at > q)} it`;
   const where = distance ? [", ", places, ","] : [", itself,"];
   const written = (matrix: string, numbers: number[]) => ({ words: fixed(numbers[at]), row: q, column: at, matrix });
   const most = k === null ? ["most, "] : [];
-  const added = step.picture?.panels.slice(1, -1) ?? []; // the bias, or its terms
-  const terms = added.flatMap(({ name }, n) => [n ? " + " : "", written(name, rowOf(matrices, name, q) ?? [])]);
+  const summands = step.picture?.panels.slice(1, -1) ?? []; // the bias, or its terms
+  const terms = summands.flatMap(({ name }, n) => {
+    const summand = written(name, rowOf(matrices, name, q) ?? []);
+    if (!n) return [summand];
+    const [sign, words] = addend(summand.words).split(" ");
+    return [` ${sign} `, { ...summand, words }];
+  });
   return [
     ...["In ", row(matrices, q), ", ", column(matrices, at), ...where, " gets ", ...most, ...terms],
     ...[`${bucketSaid(matrices, q, at)}: its score is then `, written("biased", biased)],
@@ -158,13 +178,13 @@ function biasedSaid({ matrices, step, q, k }: Pinned): Parts {
 
 /** The bucket of the distance of a cell, or what its row of a table stands for, where the layer has some. */
 function bucketSaid(matrices: HeadMatrices, q: number, k: number) {
-  const { buckets, distances, key } = matrices.document.header;
+  const { buckets, key } = matrices.document.header;
   const [offset, relative] = [k - q, matrices.get("relative_positions")];
-  if (relative) return `, for ${distanceOf(relative.data, relative.shape[1], { q, k }, distances)}`;
+  if (relative) return `, for ${vectorSaid(relative.data, relative.shape[1], { q, k })}`;
   if (!buckets) return "";
-  const { first, last } = rangeOf(offset, buckets, key.labels.length - 1);
-  const range = first === last ? `distance ${first}` : `distances ${first} to ${last}`;
-  return `, of bucket ${bucketOf(offset, buckets)} (${range})`;
+  const range = rangeOf(offset, buckets, key.labels.length - 1);
+  const several = range.first === range.last ? "" : ` (${positionsSaid(range, offset > 0)})`;
+  return `, of bucket ${bucketOf(offset, buckets)}${several}`;
 }
 
 function sumSaid({ matrices, step, q }: Pinned): Parts {

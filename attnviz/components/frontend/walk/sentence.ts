@@ -150,7 +150,7 @@ export class Sentence {
    * @param home what the page offers besides
    */
   show(matrices: HeadMatrices, pinned: number | null, isDimmed = false, home: Home | null = null) {
-    if (home) this.offered = [home, matrices.document.header.query.text];
+    if (home) this.offered = [home, matrices.document.header.query.text, matrices.document.header.model];
     this.offer();
     if (home?.writes) void this.writing.want();
     if (matrices !== this.matrices) {

@@ -18,9 +18,12 @@ export class Writing {
   count = 0;
   isOn = false;
   failure = "";
-  /** the token by which the model ends the text, if it does after those that it has written */
+  /** the token by which the model ends the text, if it does after those that it writes */
   endToken = "";
+  /** the text that a model has ended, and the token by which it did; the page has it only after a while */
+  ended: { model: string; text: string; token: string } | null = null;
   text = "";
+  model = "";
   timer: number | undefined;
   draw;
 
@@ -30,9 +33,9 @@ export class Writing {
   }
 
   /** Takes what the page offers. @param text that the model reads: of another text or model nothing is written yet */
-  show(home: Writer, text: string) {
+  show(home: Writer, text: string, model = "") {
     if (text !== this.text || home.writes?.digest !== this.home?.writes?.digest) this.reset();
-    [this.home, this.text] = [home, text];
+    [this.home, this.text, this.model] = [home, text, model];
   }
 
   reset() {
@@ -75,10 +78,16 @@ export class Writing {
   end() {
     clearTimeout(this.timer);
     this.isOn = false;
+    const { count, tokens, endToken: token, model } = this;
+    if (token && count === tokens?.length) this.ended = { model, text: this.whole, token };
     this.draw();
-    const written = this.written();
-    const text = written.map((token) => token.text).join("");
-    if (text) this.home?.written?.(text, written.length);
+    const text = this.whole.slice(this.text.length);
+    if (text) this.home?.written?.(text, this.count);
+  }
+
+  /** The text with what is written. */
+  get whole() {
+    return [this.text, ...this.written().map(({ text }) => text)].join("");
   }
 
   /** Those of the tokens that are written. */
@@ -108,8 +117,9 @@ export class Writing {
     if (!this.home?.writes) return null;
     const { full } = this.home.writes;
     if (full) return template("p", { class: "writing" }, full);
-    if (this.endToken && !this.tokens?.length) {
-      const why = `The text ends here: the model draws ${this.endToken} next, a token that stands for no text.`;
+    const { ended, whole, model, isOn } = this;
+    if (ended && !isOn && ended.text === whole && ended.model === model) {
+      const why = `The text ends here: the model draws ${ended.token} next, a token that stands for no text.`;
       return template("p", { class: "writing" }, why);
     }
     const onclick = () => (this.isOn ? this.end() : this.begin());
