@@ -18,10 +18,10 @@ export class Writing {
   count = 0;
   isOn = false;
   failure = "";
-  /** the token by which the model ends the text, if it does after those that it writes */
-  endToken = "";
-  /** the text that a model has ended, and the token by which it did; the page has it only after a while */
-  ended: { model: string; text: string; token: string } | null = null;
+  /** why the model writes no more after those, where it may not go on */
+  why = "";
+  /** the text after which a model writes no more; the page has it only after a while */
+  ended: { model: string; text: string; why: string } | null = null;
   text = "";
   model = "";
   timer: number | undefined;
@@ -40,7 +40,7 @@ export class Writing {
 
   reset() {
     clearTimeout(this.timer);
-    Object.assign(this, { tokens: null, count: 0, isOn: false, failure: "", endToken: "" });
+    Object.assign(this, { tokens: null, count: 0, isOn: false, failure: "", why: "" });
   }
 
   async begin() {
@@ -57,7 +57,7 @@ export class Writing {
       if (isOffered()) this.failure = (error as Error).message.replace(/\.$/, "");
     }
     if (!isOffered() || !this.isOn) return;
-    [this.tokens, this.endToken] = [made?.tokens ?? null, made?.end ?? ""];
+    [this.tokens, this.why] = [made?.tokens ?? null, made?.end ?? ""];
     if (made?.tokens.length) this.next();
     else this.end();
   }
@@ -78,8 +78,8 @@ export class Writing {
   end() {
     clearTimeout(this.timer);
     this.isOn = false;
-    const { count, tokens, endToken: token, model } = this;
-    if (token && count === tokens?.length) this.ended = { model, text: this.whole, token };
+    const { count, tokens, why, model } = this;
+    if (why && count === tokens?.length) this.ended = { model, text: this.whole, why };
     this.draw();
     const text = this.whole.slice(this.text.length);
     if (text) this.home?.written?.(text, this.count);
@@ -119,8 +119,7 @@ export class Writing {
     if (full) return template("p", { class: "writing" }, full);
     const { ended, whole, model, isOn } = this;
     if (ended && !isOn && ended.text === whole && ended.model === model) {
-      const why = `The text ends here: the model draws ${ended.token} next, a token that stands for no text.`;
-      return template("p", { class: "writing" }, why);
+      return template("p", { class: "writing" }, ended.why);
     }
     const onclick = () => (this.isOn ? this.end() : this.begin());
     const help = "Each next token is drawn by its share; the same text is always written on in the same way.";
