@@ -15,11 +15,13 @@ import torch
 
 from attnviz.attention import AttentionSteps
 from attnviz.compare.alignment import GAP, Alignment, align, expand
+from attnviz.mask_reasons import MaskReasons
 from attnviz.measures.summary import sink_shares
 from attnviz.reprs import ArraysSize, ShortRepr
 from attnviz.steps import WALK
 from attnviz.tokens import Tokens
 from attnviz.trace.layer import LayerTrace
+from attnviz.trace.walk import Walk
 
 QUANTITIES = tuple(name for name, step in WALK.items() if step.is_by_cell)
 """The steps with one cell per query and key, which can be compared cell by cell."""
@@ -189,6 +191,17 @@ def _numbers(steps: AttentionSteps, quantity: str) -> Floats:
 def may_hide(steps: AttentionSteps, quantity: str) -> bool:
     """Whether cells of a quantity are drawn as hidden: by a mask, or as outside of LongT5's windows, without a bias."""
     return bool(WALK[quantity].masked_value) or bool(np.isneginf(_numbers(steps, quantity)).any())
+
+
+def mask_reasons(walk: Walk, quantity: str) -> MaskReasons | None:
+    """Return why cells of a quantity are drawn as hidden; None if none are, or if that is not known.
+
+    Before the mask of this step, which may be another than the model's own, the model's windows alone hide cells.
+    """
+    if WALK[quantity].masked_value:
+        return walk.layer.mask_reasons
+    reasons = MaskReasons.of(torch.from_numpy(np.isneginf(_numbers(walk.steps, quantity))))
+    return None if reasons == MaskReasons() else reasons
 
 
 def _unmasked(steps: AttentionSteps, quantity: str) -> Floats:

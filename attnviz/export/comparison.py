@@ -19,6 +19,7 @@ from attnviz.compare.matrices import (
     compare,
     encode,
     joined_labels,
+    mask_reasons,
     may_hide,
     measure_distance,
 )
@@ -97,24 +98,22 @@ class HeadComparison:
         return matrices
 
     def _hidden(self) -> str:
-        """Return the value of hidden cells in A or B: "0", "−∞", or another number that a mask fills in; or that it has
-        no number, before the mask.
-        """
+        """Return what hidden cells of A or B hold, such as "−∞ (masked)"; before the mask, why they hold nothing."""
         step = WALK[self.comparison.quantity]
         if step.is_distribution:
-            return "0"
+            return "0 (masked)"
         if not step.masked_value:
-            return "no number"
+            return "outside of the window: no bias is shown"
         layers = [head.layer for head in self.heads if head.layer.mask.kind != "none"]
         values = (layer.mask.hidden_value(layer.scale, layer.cap) for layer in layers)
-        return " or ".join(dict.fromkeys(map(power_of_ten, values))) or "−∞"
+        return f"{' or '.join(dict.fromkeys(map(power_of_ten, values))) or '−∞'} (masked)"
 
     def _reasons(self) -> dict[str, dict[str, Any]]:
-        """Return why the masks of A and B hide cells, and that of their difference if it is the same for both."""
+        """Return why cells of A and B are hidden, and that of their difference if it is the same for both."""
         both = self.comparison
         if both.queries.gaps or both.keys.gaps:
             return {}
-        known = {side.name: side.head.layer.mask_reasons for side in self.sides}
+        known = {side.name: mask_reasons(side.head, both.quantity) for side in self.sides}
         reasons = {name: asdict(why) for name, why in known.items() if why is not None}
         first, *others = known.values()
         return {**reasons, "difference": asdict(first)} if first is not None and others == [first] else reasons
@@ -128,7 +127,7 @@ class HeadComparison:
         null), `mask_reasons` (why cells of a matrix are masked, where that is known), `alt` (the text alternative) and
         `ranges` (of encoded matrices: see `compare.matrices.encode`).
         """
-        masked = any(may_hide(head.steps, self.comparison.quantity) for head in self.heads) and self._hidden()
+        hides = any(may_hide(head.steps, self.comparison.quantity) for head in self.heads)
         encoded = {name: encode(matrix) for name, matrix in self.matrices().items()}
         header = {
             "trace": self.digest(stretch=stretch),
@@ -136,8 +135,8 @@ class HeadComparison:
             "panels": self._panels(stretch=stretch),
             "labels": self.labels,
             "own": {side.name: side.own_labels() for side in self.sides},
-            "hidden": f"{masked} (masked)" if masked else None,
-            "mask_reasons": self._reasons() if masked else {},
+            "hidden": self._hidden() if hides else None,
+            "mask_reasons": self._reasons(),
             "alt": describe(self.comparison, self.titles),
             "ranges": {name: ends for name, (_, ends) in encoded.items()},
         }

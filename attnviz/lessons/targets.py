@@ -112,7 +112,7 @@ def _check(target: Target, page: str, labels: tuple[str, ...] | None) -> None:
         raise MarkError(f"“{target.matrix[:40]}” is not {which}.")
     for place in (target.row, target.column):
         if labels is not None and place is not None and place >= len(labels):
-            raise MarkError(f"Position {place} does not exist: this scene's text has {len(labels)} tokens.")
+            raise MarkError(f"Position {place} does not exist: this scene has {len(labels):,} tokens.")
 
 
 def html(text: AnnotatedText) -> str:

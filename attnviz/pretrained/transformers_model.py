@@ -216,6 +216,13 @@ class TransformersModel(PretrainedModel):
         """Whether a token stands for no text, such as the end of a text, or an id that the tokenizer does not have."""
         return token in self._tokenizer.all_special_ids or token >= len(self._tokenizer)
 
+    @property
+    def ends(self) -> list[int]:
+        """The tokens with which it ends a text; none if it does not generate texts, or if that is not known."""
+        # Transformers makes it of the configuration where the model has none for generation.
+        ends = getattr(getattr(self._whole, "generation_config", None), "eos_token_id", None)
+        return [] if ends is None else [ends] if isinstance(ends, int) else list(ends)
+
     def forward_copies(  # noqa: D102 — as in `PretrainedModel`
         self, ids: Sequence[int], segments: Sequence[int], decoder_ids: Sequence[int] | None, copies: int
     ) -> Tensor:

@@ -28,6 +28,8 @@ CHARACTERS, TOKENS = 60, 30
 """The most characters that a model of characters writes at once, and the most tokens of a model from transformers"""
 SECONDS = 4.0
 """No further token is begun after this time"""
+ENDS = "The text ends here: the model draws {} next, its token for the end of a text."
+NO_TEXT = "The model draws {} next, a token that stands for no text, so it writes no more."
 UNKNOWN = "�"
 """Stands in a decoded text for a character of which only some bytes are written"""
 
@@ -53,7 +55,7 @@ class Written:
 
     tokens: list[WrittenToken]
     end: str = ""
-    """The label of the token that ended it, which stands for no text; empty if it may go on"""
+    """Why the model writes no more, as a sentence with the token that it drew next; empty if it may go on"""
 
 
 def room(model: Model, tokens: Tokens) -> int | None:
@@ -98,7 +100,7 @@ def _written_by_trained(model: TrainedModel, tokens: Tokens, count: int) -> Writ
     for draw in model.write_on(tokens, count):
         piece = labels[draw.id]
         if piece == end:
-            return piece
+            return ENDS.format(piece)
         is_joined = end is None or not piece[0].isalnum()  # a character, or a punctuation mark
         text = piece if is_joined else f" {piece}"
         yield _written(draw.id, draw.probabilities, text, lambda token: label_of(labels[token]))
@@ -114,8 +116,8 @@ def _written_by_transformers(model: TransformersModel, ids: Sequence[int], count
             logits = vocabulary.logits(model.forward(all_ids, [0] * len(all_ids), None)[-1:])[0]
         draw = choose(logits, Sampling(), generator)
         new.append(draw["id"])
-        if model.is_special(draw["id"]):
-            return bare(model.label(draw["id"]))
+        if draw["id"] in model.ends or model.is_special(draw["id"]):
+            return (ENDS if draw["id"] in model.ends else NO_TEXT).format(bare(model.label(draw["id"])))
         whole = model.decode([*ids, *new])
         is_whole = whole.startswith(known) and not whole.endswith(UNKNOWN)
         text = whole[len(known) :] if is_whole else ""

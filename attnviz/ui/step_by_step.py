@@ -154,10 +154,11 @@ def _writing(here: ShownHead) -> dict[str, str | None] | None:
     if left is None:
         return None
     if not left:
-        count = f"{len(tokens):,} tokens"
-        why = f"The text fills all that the model can read, {count}, so it writes no more."
+        why = f"The text fills all that the model can read, {len(tokens):,} tokens, so it writes no more."
         if len(tokens) == MAX_TOKENS:  # the model may read more
-            why = f"The text has {count}, the most that attnviz shows, so the model writes no more."
+            most = "the most that attnviz shows"
+            shown = f"of which attnviz shows the first {MAX_TOKENS:,}" if tokens.dropped else most
+            why = f"The text has {len(tokens) + tokens.dropped:,} tokens, {shown}, so the model writes no more."
         return {"digest": None, "full": why}
     is_small = isinstance(model, TrainedModel)  # an offer may keep it; another one would not be evicted
     digest = model.digest if isinstance(model, TrainedModel) else model.trace_budget.number

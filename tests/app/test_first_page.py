@@ -159,8 +159,15 @@ def test_a_gpt_2_in_a_folder_writes_on_and_its_last_token_is_chosen_whatever_its
     reads_more.model_max_length = 2048
     reads_more.save_pretrained(tmp_path / "longer")
     cut = open_page(source="pretrained", model=shown_in_part, text="cat " * 1100, step="tokens")
-    most = "The text has 1,024 tokens, the most that attnviz shows, so the model writes no more."
-    assert payload(cut, "walk")[0]["writes"]["full"] == most
+    count = len(tf.AutoTokenizer.from_pretrained(shown_in_part)("cat " * 1100).input_ids)
+    assert payload(cut, "walk")[0]["writes"]["full"] == (
+        f"The text has {count:,} tokens, of which attnviz shows the first 1,024, so the model writes no more."
+    )
+    assert any(f"; {count - 1024} were dropped." in warning.value for warning in cut.warning)
+    whole = open_page(source="pretrained", model=shown_in_part, text="cat " * 1023, step="tokens")
+    assert payload(whole, "walk")[0]["writes"]["full"] == (
+        "The text has 1,024 tokens, the most that attnviz shows, so the model writes no more."
+    )
     caches.clear()
     headless = str(save("gpt2", tmp_path / "headless"))
     assert payload(open_page(source="pretrained", model=headless, step="tokens"), "walk")[0]["writes"] is None

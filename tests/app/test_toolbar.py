@@ -89,7 +89,7 @@ def test_a_text_that_is_too_long_for_a_web_page_gets_the_limit() -> None:
     at = web_page("heads", text="word " * 111)
     assert "Interactive page" not in shown(at)
     sentence = (
-        "A web page of Heads has at most 3 MB: with 6 x 12 heads, it takes up to 110 tokens, and this text has 113."
+        "A web page of Heads has at most 3 MB: with 6 x 12 heads, it takes up to 110 tokens, and this view has 113."
     )
     assert plain(sentence) in [one.value for one in at.caption]
 

@@ -44,7 +44,8 @@ def test_a_masked_cell_says_why_it_is_masked(run: Run) -> None:
       const own = { query: ["a", "b", "c"], key: ["a", "b", "c"] };
       const header = { own: { a: own, b: own }, labels: own, hidden: "−∞ (masked)", ranges: {},
         mask_reasons: { b: { causal: true, window: [0, 0], padding: [] } } };
-      return [[0, 2], [2, 0]].map(([i, j]) => {
+      const before = { ...header, hidden: "outside of the window: no bias is shown" };
+      return [[header, 0, 2], [header, 2, 0], [before, 2, 0]].map(([header, i, j]) => {
         const room = document.createElement("p");
         write(room, ...m.parts(header, { i, j }, { a: NaN, b: NaN, difference: NaN, divergence: NaN }));
         return room.children[1].textContent;
@@ -52,6 +53,7 @@ def test_a_masked_cell_says_why_it_is_masked(run: Run) -> None:
     """
     assert run("compare/line.ts", body) == [
         "A −∞ (masked) · B −∞ (masked: future)", "A −∞ (masked) · B −∞ (masked: outside of the window)",
+        "A outside of the window: no bias is shown · B outside of the window: no bias is shown",
     ]  # fmt: skip
 
 

@@ -180,7 +180,7 @@ def test_a_text_that_is_too_long_is_refused_with_the_limit(tmp_path: Path, capsy
         capsys.readouterr()
         .err.strip()
         .endswith(
-            "A web page of Heads has at most 3 MB: with 6 x 12 heads, it takes up to 110 tokens, and this text has 111."
+            "A web page of Heads has at most 3 MB: with 6 x 12 heads, it takes up to 110 tokens, and this view has 111."
         )
     )
 

@@ -469,5 +469,5 @@ def test_that_a_story_has_ended_is_said_without_another_press(still_page: Page, 
     expect(sentence.locator(".word")).to_have_count(len(ids) + count)
     expect(sentence.locator(".word.written")).to_have_count(0)
     expect(sentence.locator(".writing")).to_have_text(
-        "The text ends here: the model draws <end> next, a token that stands for no text."
+        "The text ends here: the model draws <end> next, its token for the end of a text."
     )

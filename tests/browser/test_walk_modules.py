@@ -1056,7 +1056,7 @@ WRITING = """
 
 
 def draws(count: int = 3, end: str = "") -> list[int]:
-    """Return a file with up to three draws: a, a line break, " c"; and the token that ended them."""
+    """Return a file with up to three draws: a, a line break, " c"; and why they are all."""
     tokens: list[tuple[str, str, float, list[str], list[float]]] = [
         ("a", "a", 0.7, ["a", "⏎", "c"], [0.7, 0.2, 0.1]),
         ("\n", "⏎", 0.1, ["c", "⏎"], [0.9, 0.1]),
@@ -1127,8 +1127,8 @@ def test_where_the_model_ends_the_text_that_is_said_in_place_of_the_button(run: 
       writing.show(home, "other");
       return [writing.isOn, written, ended, (write(room, writing.button()), room.textContent)];
     """
-    said = "The text ends here: the model draws <end> next, a token that stands for no text."
-    assert run("walk/writing.ts", WRITING + body, draws(0, "<end>")) == [False, [], said, "Write on"]
+    said = "The text ends here."
+    assert run("walk/writing.ts", WRITING + body, draws(0, said)) == [False, [], said, "Write on"]
 
 
 def test_that_the_model_ends_the_text_is_said_with_the_last_token(run: Run) -> None:
@@ -1147,11 +1147,30 @@ def test_that_the_model_ends_the_text_is_said_with_the_last_token(run: Run) -> N
       writing.end();
       return [...found, says("xyz", "gpt"), says("xyza", "gpt"), written];
     """
-    said = "The text ends here: the model draws <end> next, a token that stands for no text."
-    found = run("walk/writing.ts", WRITING + body, draws(3, "<end>"))
+    said = "The text ends here."
+    found = run("walk/writing.ts", WRITING + body, draws(3, said))
     assert found == [
         [False, True], said, "Write on", "Write on", said, "Write on", "Write on", [["a\n c", 3], ["a", 1]],
     ]  # fmt: skip
+
+
+def test_what_is_written_and_that_the_text_ends_go_with_another_model_and_stay_with_the_same(run: Run) -> None:
+    body = """
+      const offered = (digest) => [{ ...home, writes: { digest, full: "" } }, "xyz", `of ${digest}`];
+      const shown = () => (write(room, ...writing.words(), writing.button()), room.textContent);
+      writing.show(...offered("abc"));
+      const begun = writing.begin();
+      writing.show(...offered("abc"));
+      await begun;
+      await until(() => !writing.isOn);
+      writing.show(...offered("abc"));
+      const same = shown();
+      writing.show(...offered("another model"));
+      return [same, shown()];
+    """
+    said = "The text ends here."
+    assert run("walk/writing.ts", WRITING + body, draws(0, said)) == [said, "Write on"]
+    assert run("walk/writing.ts", WRITING + body, draws(2)) == ["a⏎Write on", "Write on"]
 
 
 def test_where_the_draws_do_not_come_it_is_said(run: Run) -> None:

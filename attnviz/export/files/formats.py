@@ -36,7 +36,7 @@ class Format:
         """
         tokens = max(len(walk.query_labels), len(walk.key_labels))
         if tokens > self.max_tokens:
-            raise TooLongError(f"{self.title} takes up to {self.max_tokens} tokens, and this text has {tokens}.")
+            raise TooLongError(f"{self.title} takes up to {self.max_tokens} tokens, and this view has {tokens:,}.")
 
 
 def svg_files(sheets: Sequence[Sheet], *, bare: bool = False) -> dict[str, bytes]:

@@ -219,7 +219,7 @@ def check_page(name: str, view: View, resources: Resources) -> None:
         count = selection.longest()
         most, sentence = maker.limit(selection)
         if count > most:
-            raise NoPageError(f"{sentence} takes up to {most} tokens, and this text has {count}.")
+            raise NoPageError(f"{sentence} takes up to {most} tokens, and this view has {count:,}.")
 
 
 def make_page(name: str, view: View, resources: Resources, *, plays: bool = False) -> Page:

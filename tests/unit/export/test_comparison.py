@@ -91,17 +91,27 @@ def test_why_cells_are_masked_is_sent_of_each_side_whose_rows_are_all_there() ->
     assert of("weights", b_mask="causal").payload(stretch=None)[0]["mask_reasons"] == {"b": causal}
 
 
-def test_why_cells_of_longt5_have_no_biased_score_is_sent_as_for_the_masked(tmp_path: Path) -> None:
-    """Its window is of `local_radius` keys on both sides, by its configuration."""
+def test_cells_of_longt5_without_a_bias_are_outside_of_its_window_whatever_mask_follows(tmp_path: Path) -> None:
+    """Its window is of `local_radius` keys on both sides, by its configuration; a causal mask comes after the bias."""
     torch.manual_seed(0)
     tf.LongT5Model(tf.LongT5Config(**T5, local_radius=3)).eval().save_pretrained(tmp_path)
     tokenizer().save_pretrained(tmp_path)
     link = {"source": "pretrained", "model": str(tmp_path), "kind": "encoder", "text": TEXT, "b_head": "1"}
-    sent = {name: of(name, **link).payload(stretch=None)[0] for name in ("scores", "biased", "masked")}
     around = {"causal": False, "window": (3, 3), "padding": ()}
-    assert sent["biased"]["mask_reasons"] == sent["masked"]["mask_reasons"]
-    assert sent["biased"]["mask_reasons"] == {"a": around, "b": around, "difference": around}
-    assert [sent[name]["hidden"] for name in sent] == [None, "no number (masked)", "−∞ (masked)"]
+    for more, masked_of_b in (({}, around), ({"b_mask": "causal"}, {**around, "causal": True, "window": (3, 0)})):
+        both = {name: of(name, **link, **more) for name in ("scores", "biased", "masked")}
+        sent = {name: one.payload(stretch=None)[0] for name, one in both.items()}
+        assert sent["biased"]["mask_reasons"] == {"a": around, "b": around, "difference": around}
+        assert sent["masked"]["mask_reasons"]["a"] == around
+        assert sent["masked"]["mask_reasons"]["b"] == masked_of_b
+        said = "outside of the window: no bias is shown"
+        assert [sent[name]["hidden"] for name in sent] == [None, said, "−∞ (masked)"]
+        at = np.arange(len(both["biased"].labels["key"]))
+        for side in ("a", "b", "difference"):
+            hidden = np.isnan(both["biased"].matrices()[side])
+            np.testing.assert_array_equal(hidden, np.abs(at[:, None] - at) > 3)
+    other = of("biased", **{**link, "b_source": "toy", "b_head": "0"}).payload(stretch=None)[0]
+    assert "b" not in other["mask_reasons"]
 
 
 def test_cells_that_the_mask_hides_later_have_a_biased_score() -> None:

@@ -355,7 +355,7 @@ def test_the_typeface_and_what_it_lacks() -> None:
 
 def test_texts_that_are_too_long_for_a_format_are_refused() -> None:
     walk = toy(" ".join("word" for _ in range(200)))
-    with pytest.raises(TooLongError, match="TikZ takes up to 128 tokens, and this text has 200"):
+    with pytest.raises(TooLongError, match="TikZ takes up to 128 tokens, and this view has 200"):
         FORMATS["tikz"].check(walk)
     FORMATS["pptx"].check(walk)
     for queries, keys, longest in ((128, 5, 0), (129, 5, 129), (5, 129, 129)):

@@ -252,7 +252,7 @@ def test_what_can_not_be_a_page_is_refused(monkeypatch: pytest.MonkeyPatch) -> N
         check_page("compare", view(text=" "), DirectResources())
     monkeypatch.setitem(MAKERS, "compare", replace(MAKERS["compare"], limit=lambda _: (2, "A page")))
     check_page("compare", view(text="two words"), DirectResources())
-    with pytest.raises(NoPageError, match="A page takes up to 2 tokens, and this text has 3"):
+    with pytest.raises(NoPageError, match="A page takes up to 2 tokens, and this view has 3"):
         check_page("compare", view(text="now three words"), DirectResources())
 
 
@@ -268,7 +268,7 @@ def test_a_page_of_heads_has_room_for_its_longer_side(
     for long in ("text", "pair"):
         asked = view(**{"text": "a", "pair": "a", long: "a " * 11, "model": bart, "kind": kind})
         if long in refused:
-            sentence = f"has at most 3 MB: with {layers} x 4 heads, it takes up to 12 tokens, and this text has 13."
+            sentence = f"has at most 3 MB: with {layers} x 4 heads, it takes up to 12 tokens, and this view has 13."
             with pytest.raises(NoPageError, match=f"^A web page of Heads {sentence}$"):
                 check_page("heads", asked, DirectResources())
         else:

@@ -50,7 +50,7 @@ def test_a_sentence_names_cells_by_position_or_token_and_is_written_back_as_it_w
         (("[a](rows=1)",), "“rows=1” is none of row=, column=, matrix=, part=, layer=, head=, item=, step= with a"),
         (("[a](row=mouse)",), "there is no token “mouse” in this scene's text."),
         (("[a](row=the)",), "“the” occurs more than once, so give its position (0, 3)."),
-        (("[a](row=6)",), "Position 6 does not exist: this scene's text has 6 tokens."),
+        (("[a](row=6)",), "Position 6 does not exist: this scene has 6 tokens."),
         (("[a](matrix=Q)",), "“Q” is not the name of a matrix."),
         (("[a](layer=1 head=2)",), "A word can't name a layer on this page; it can name row,"),
         (("[a](matrix=a)", "heads"), "A word can't name a matrix on this page; it can name row, column, layer, head,"),
@@ -218,7 +218,7 @@ def test_where_only_the_model_knows_its_tokens_positions_are_taken_as_they_are(p
 
 def test_a_position_is_below_the_number_of_tokens_and_no_more_than_eight_are_listed() -> None:
     assert read("[a](column=5)").said.marks[0].target.column == 5
-    with pytest.raises(LessonError, match="Position 6 does not exist: this scene's text has 6 tokens"):
+    with pytest.raises(LessonError, match="Position 6 does not exist: this scene has 6 tokens"):
         read("[a](row=0 column=6)")
     with pytest.raises(LessonError, match=r"give its position \(0, 1, 2, 3, 4, 5, 6, 7\)\."):
         read("[a](row=a)", "step_by_step", f"text: {'a ' * 9}")

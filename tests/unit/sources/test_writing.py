@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -60,13 +61,42 @@ def test_it_ends_at_the_end_of_the_text_of_the_window_and_of_the_time(
     model = load(str(folder))
     long = model.tokenize("cat " * 14)
     assert len(long) + room(model, long) == model.max_tokens == 64 or room(model, long) == writing.TOKENS
-    whole = write_on(model, model.tokenize(TEXT))
-    drawn = iter([5, 6, 7])
-    monkeypatch.setattr(type(model), "is_special", lambda *_: next(drawn) == 7)
-    ended = write_on(model, model.tokenize(TEXT))
-    assert (ended.tokens, bool(ended.end)) == (whole.tokens[:2], True)
     monkeypatch.setattr(writing, "SECONDS", 0.0)
     assert write_on(model, model.tokenize(TEXT)) == Written([])
+
+
+@pytest.mark.parametrize("stated", ["config.json", "generation_config.json"])
+def test_the_text_ends_with_the_tokens_that_end_it_in_transformers_and_stops_at_others_without_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stated: str
+) -> None:
+    torch.manual_seed(0)
+    tokenizer = byte_level()
+    tokenizer.add_special_tokens({"pad_token": "<pad>"})
+    ends = [tokenizer.eos_token_id, tokenizer.convert_tokens_to_ids("z")]
+    config = tf.GPT2Config(**{**GPT2, "vocab_size": 600, "n_positions": 64, "eos_token_id": ends})
+    save_model(tf.GPT2LMHeadModel(config), tmp_path, "gpt2")
+    tokenizer.save_pretrained(tmp_path)
+    if stated == "config.json":
+        (tmp_path / "generation_config.json").unlink()
+    else:
+        settings = tmp_path / "config.json"
+        settings.write_text(json.dumps({**json.loads(settings.read_text()), "eos_token_id": None}))
+    model, theirs = load(str(tmp_path)), eager(tmp_path, tf.AutoModelForCausalLM)
+    stops = tf.generation.EosTokenCriteria(theirs.generation_config.eos_token_id)
+    tokens, draw, (a, y) = model.tokenize(TEXT), writing.choose, tokenizer.convert_tokens_to_ids(["a", "y"])
+    for last in (*ends, tokenizer.pad_token_id, 500, y):
+        drawn = iter([a, a, last, *[a] * writing.TOKENS])
+        monkeypatch.setattr(writing, "choose", lambda *given: {**draw(*given), "id": next(drawn)})  # noqa: B023
+        found = write_on(model, tokens)
+        name = bare(model.label(last))
+        if stops(torch.tensor([[*tokens.ids, last]]), None).item():
+            said = f"The text ends here: the model draws {name} next, its token for the end of a text."
+            assert (len(found.tokens), found.end) == (2, said)
+        elif last in (tokenizer.pad_token_id, 500):
+            said = f"The model draws {name} next, a token that stands for no text, so it writes no more."
+            assert (len(found.tokens), found.end) == (2, said)
+        else:
+            assert (len(found.tokens), found.end) == (room(model, tokens), "")
 
 
 def test_the_character_gpt_writes_what_it_always_wrote() -> None:
@@ -107,7 +137,8 @@ def test_a_story_that_is_at_its_end_says_so_by_its_end_token() -> None:
     number = torch.rand((), generator=torch.Generator().manual_seed(0))
     drawn = model.labels[int(order[int((shares.double().cumsum(-1) <= number).sum())])]
     assert first.tokens and drawn == "<end>"
-    assert write_on(model, tokens) == Written([], drawn)
+    said = "The text ends here: the model draws <end> next, its token for the end of a text."
+    assert write_on(model, tokens) == Written([], said)
 
 
 def test_others_write_nothing(tmp_path: Path, folder: Path) -> None:

@@ -57,7 +57,7 @@ interface WriteOn {
 /** What a model writes after the text. */
 interface Written {
   tokens: WrittenToken[];
-  /** The label of the token that ended it, which stands for no text; "" if it may go on. */
+  /** Why the model writes no more, with the token that it drew next; "" if it may go on. */
   end: string;
 }
 /** A token that a model has written: attnviz/sources/writing.py describes it. */

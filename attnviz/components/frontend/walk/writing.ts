@@ -18,10 +18,10 @@ export class Writing {
   count = 0;
   isOn = false;
   failure = "";
-  /** the token by which the model ends the text, if it does after those that it writes */
-  endToken = "";
-  /** the text that a model has ended, and the token by which it did; the page has it only after a while */
-  ended: { model: string; text: string; token: string } | null = null;
+  /** why the model writes no more after those, where it may not go on */
+  why = "";
+  /** the text after which a model writes no more; the page has it only after a while */
+  ended: { model: string; text: string; why: string } | null = null;
   text = "";
   model = "";
   timer: number | undefined;
@@ -32,20 +32,21 @@ export class Writing {
     this.draw = draw;
   }
 
-  /** Takes what the page offers. @param text that the model reads: for another one nothing is written yet */
+  /** Takes what the page offers. @param text that the model reads: of another text or model nothing is written yet */
   show(home: Writer, text: string, model = "") {
-    if (text !== this.text) this.reset();
+    if (text !== this.text || home.writes?.digest !== this.home?.writes?.digest) this.reset();
     [this.home, this.text, this.model] = [home, text, model];
   }
 
   reset() {
     clearTimeout(this.timer);
-    Object.assign(this, { tokens: null, count: 0, isOn: false, failure: "", endToken: "" });
+    Object.assign(this, { tokens: null, count: 0, isOn: false, failure: "", why: "" });
   }
 
   async begin() {
     const { writes, source } = this.home ?? {};
     if (!writes?.digest || !source) return;
+    const isOffered = () => writes.digest === this.home?.writes?.digest;
     this.reset();
     this.isOn = true;
     this.draw();
@@ -53,10 +54,10 @@ export class Writing {
     try {
       made = JSON.parse(new TextDecoder().decode(await fetchFile(writes.digest, source)));
     } catch (error) {
-      if (writes === this.home?.writes) this.failure = (error as Error).message.replace(/\.$/, "");
+      if (isOffered()) this.failure = (error as Error).message.replace(/\.$/, "");
     }
-    if (writes !== this.home?.writes || !this.isOn) return;
-    [this.tokens, this.endToken] = [made?.tokens ?? null, made?.end ?? ""];
+    if (!isOffered() || !this.isOn) return;
+    [this.tokens, this.why] = [made?.tokens ?? null, made?.end ?? ""];
     if (made?.tokens.length) this.next();
     else this.end();
   }
@@ -77,8 +78,8 @@ export class Writing {
   end() {
     clearTimeout(this.timer);
     this.isOn = false;
-    const { count, tokens, endToken: token, model } = this;
-    if (token && count === tokens?.length) this.ended = { model, text: this.whole, token };
+    const { count, tokens, why, model } = this;
+    if (why && count === tokens?.length) this.ended = { model, text: this.whole, why };
     this.draw();
     const text = this.whole.slice(this.text.length);
     if (text) this.home?.written?.(text, this.count);
@@ -118,8 +119,7 @@ export class Writing {
     if (full) return template("p", { class: "writing" }, full);
     const { ended, whole, model, isOn } = this;
     if (ended && !isOn && ended.text === whole && ended.model === model) {
-      const why = `The text ends here: the model draws ${ended.token} next, a token that stands for no text.`;
-      return template("p", { class: "writing" }, why);
+      return template("p", { class: "writing" }, ended.why);
     }
     const onclick = () => (this.isOn ? this.end() : this.begin());
     const help = "Each next token is drawn by its share; the same text is always written on in the same way.";
