@@ -14,9 +14,7 @@ NO_WEIGHT, TINY_WEIGHT = f"{0:.{DIGITS}f}", f"< {10**-DIGITS:.{DIGITS}f}"
 TINY_DIGITS = 2
 """Digits after the point of a number that is written with a power of ten because it is near 0"""
 ROUNDED_PERCENT = 1e-4
-"""What the sum of a softmax's float32 shares may lack of 100 %"""
-LAST_BITS = 1e-9
-"""What 100 − 99.9 may lack of 0.1"""
+"""What the sum of a softmax's float32 shares may lack of 100 %; 100 − 99.9 lacks less of 0.1"""
 HUGE = 1e6
 """From this magnitude on, a number is written with a power of ten"""
 
@@ -64,7 +62,7 @@ def percent(share: float, digits: int = 0) -> str:
             and four where a token's probability is compared with that of all others of a vocabulary.
     """
     of_100 = 100 * share
-    units = (min(of_100, 100 - of_100) + LAST_BITS) * 10**digits
+    units = min(of_100, 100 - of_100) * 10**digits + ROUNDED_PERCENT
     if not 0 < of_100 <= 100 - ROUNDED_PERCENT or units >= 1:
         return f"{number(of_100, digits)} %"
     if units >= 0.01:

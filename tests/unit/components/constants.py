@@ -107,11 +107,10 @@ def constants() -> dict[str, tuple[str, Any]]:
             },
         ),
         "FORMAT": (
-            "Numbers as text: digits after the point of a weight; of a number near 0; from where on powers of ten; "
-            "what is rounded off of a percentage, and of a difference of two.",
+            "Numbers as text: digits of a weight, of a number near 0; where powers of ten begin; rounding of 100 %.",
             {
                 "digits": formatting.DIGITS, "tiny": formatting.TINY_DIGITS, "huge": formatting.HUGE,
-                "rounded": formatting.ROUNDED_PERCENT, "bits": formatting.LAST_BITS,
+                "rounded": formatting.ROUNDED_PERCENT,
             },
         ),
         "LISTED": (

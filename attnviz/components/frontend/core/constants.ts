@@ -208,16 +208,12 @@ export const CHART = {
   longest: 12,
 };
 
-/**
- * Numbers as text: digits after the point of a weight; of a number near 0; from where on powers of ten; what is rounded
- * off of a percentage, and of a difference of two.
- */
+/** Numbers as text: digits of a weight, of a number near 0; where powers of ten begin; rounding of 100 %. */
 export const FORMAT = {
   digits: 4,
   tiny: 2,
   huge: 1000000.0,
   rounded: 0.0001,
-  bits: 1e-9,
 };
 
 /** Tokens that are listed, at most. */

@@ -75,10 +75,9 @@ export class Text {
 
 /** @param n which draw it is of; null for one of the prompt */
 function characterOf(model: GenerationModel, id: number, look: string, share: string, n: number | null, draws: Draws) {
+  const name = nameOf(model, id);
   const about =
-    n === null
-      ? {}
-      : { dataset: { n }, title: `“${nameOf(model, id)}”: probability ${percent(draws.probability(n), 1)}` };
+    n === null ? {} : { dataset: { n }, title: `“${name}”: probability ${percent(draws.probability(n), 1)}` };
   return template("span", { class: look, style: { "--share": share }, ...about }, visible(model, id));
 }
 
