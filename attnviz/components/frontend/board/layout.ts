@@ -237,7 +237,7 @@ export function shorten(text: string, room: number, widthOf: WidthOf) {
   if (widthOf(text) <= room) return text;
   const letters = Array.from(text.length > 200 ? `${text.slice(0, 100)}${text.slice(-100)}` : text);
   let keep = letters.length - 1;
-  while (keep > 1) {
+  while (keep > 0) {
     const [before, after] = [
       letters.slice(0, Math.ceil(keep / 2)),
       letters.slice(letters.length - Math.floor(keep / 2)),
@@ -249,7 +249,7 @@ export function shorten(text: string, room: number, widthOf: WidthOf) {
   return "…";
 }
 
-const NAMED = /^(Q|K|V|X) \p{Letter}[\p{Letter} ]*$/u; // a matrix's symbol and its name, as "K key"; no formula
+const NAMED = /^\p{Lu} (=|[\p{Letter} ']+$)/u; // a matrix's symbol and its name, as "K key", or what it equals
 
 /** The title of a matrix in `room` px: whole, or its symbol, or shortened in the middle. */
 export function fitTitle(title: string, room: number, widthOf: WidthOf) {
