@@ -94,9 +94,9 @@ def test_eleven_tokens_fill_a_hall_s_screen(page: Page, served: str) -> None:
 def test_a_long_label_shortens_in_the_middle_to_its_room(page: Page, served: str) -> None:
     body = "return given.map(([text, room]) => m.shorten(text, room, (t) => 10 * Array.from(t).length))"
     shortened = imported(
-        page, served, "board/layout.ts", body, [["short", 50], ["abcdefghij", 60], ["🙂🙃🙂🙃", 30], ["x", 1]]
+        page, served, "board/layout.ts", body, [["short", 50], ["abcdefghij", 60], ["🙂🙃🙂🙃", 30], ["🙂🙃🙂🙃", 29], ["xyz", 10], ["x", 1]]
     )
-    assert shortened == ["short", "abc…ij", "🙂…🙃", "…"]
+    assert shortened == ["short", "abc…ij", "🙂…🙃", "🙂…", "…", "…"]
 
 
 def test_a_formula_breaks_then_shrinks_then_goes(page: Page, served: str) -> None:

@@ -1097,6 +1097,12 @@ def test_what_has_no_room_above_and_below_a_narrow_matrix_is_its_symbol_and_the_
     ]
 
 
+def test_a_title_without_room_begins_with_its_symbol(run: Run) -> None:
+    titles = ["W key", "X encoder's", "U query", "Y averages so far", "Y = A · X", "Q · Kᵀ", "X + output", "scores"]
+    body = "return given.map((title) => m.fitTitle(title, 20, (text) => 8 * text.length))"
+    assert run("board/layout.ts", body, titles) == ["W", "X", "U", "Y", "Y", "Q…", "X…", "s…"]
+
+
 def test_a_board_is_drawn_once_a_picture_and_for_another_size_before_that_is_painted(run: Run) -> None:
     body = """
       const root = document.body.appendChild(document.createElement("div"));

@@ -228,6 +228,7 @@ def test_a_line_begins_level_with_its_row_of_the_heatmap(
 def test_it_works_on_a_phone(new_context: Callable[..., BrowserContext], served: str) -> None:
     phone = new_context(viewport={"width": 390, "height": 844}, has_touch=True)
     explored = Explored.open(phone.new_page(), served)
+    expect(explored.section.locator(".hint .how")).to_have_text("Tap a head to choose it.")
     assert explored.page.evaluate("document.documentElement.scrollWidth") <= 390
     boxes = [explored.section.locator(part).bounding_box() for part in (".grid", ".attnviz-lines", ".attnviz-board")]
     assert all(box and box["x"] >= 0 and box["x"] + box["width"] <= 390 for box in boxes)

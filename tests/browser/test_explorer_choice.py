@@ -37,6 +37,7 @@ def test_the_grid_says_which_head_is_active(explore: Explore) -> None:
 
 def test_heads_are_added_and_taken_away(explore: Explore) -> None:
     explored = explore()
+    expect(explored.section.locator(".hint .how")).to_contain_text("Ctrl or Shift adds or removes it")
     explored.choose(1, 1, "Control")
     explored.choose(2, 3, "Shift")
     expect(explored.section).to_have_attribute("data-chosen", "0.0 1.1 2.3")

@@ -33,6 +33,7 @@ def test_a_head_is_clicked_its_share_read_and_its_strongest_sentence_opened(
     share = f"next-token head on {100 * found.label_share[found.labels.index('next'), 1, 8]:.2f} %"
     expect(explored.tooltip).to_contain_text(share)
     expect(explored.section.locator(".hint")).to_contain_text("1 of 72 heads: next-token head")
+    expect(explored.section.locator(".hint .how")).to_have_text("Click a head, or use the arrow keys, to choose it.")
     explored.choose(1, 8)
     expect(page).to_have_url(re.compile(r"head=8"))
     expect(settled(page).locator(".st-key-corpus_right")).to_contain_text(share)

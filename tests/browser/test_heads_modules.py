@@ -95,6 +95,13 @@ SENTENCES: list[tuple[str, str]] = [
         'gridSentence({ measure: null, faded: Uint8Array.of(1, 0), label: "x", without: "layer 0 · head 0" })',
         "1 of 2 heads: x. Shown is layer 0 · head 0, which is not one of them. ",
     ),
+    (
+        'howToChoose({ isAlone: false })',
+        "Click a head to choose it; Ctrl or Shift adds or removes it. With arrow keys, Shift adds.",
+    ),
+    ('howToChoose({ isAlone: true })', "Click a head, or use the arrow keys, to choose it."),
+    ('howToChoose({ isAlone: false }, true)', "Tap a head to choose it."),
+    ('howToChoose({ isAlone: true }, true)', "Tap a head to choose it."),
 ]  # fmt: skip
 
 

@@ -289,7 +289,7 @@ def shorten(text: str, max_width: float, size: float, *, bold: bool = False) -> 
         return text
     if len(text) > 200:
         text = text[:100] + text[-100:]
-    for keep in range(len(text) - 1, 1, -1):
+    for keep in range(len(text) - 1, 0, -1):
         shown = f"{text[: (keep + 1) // 2]}…{text[len(text) - keep // 2 :]}"
         if fonts.width(shown, size, bold) <= max_width:
             return shown

@@ -262,7 +262,7 @@ export function shorten(text: string, room: number, widthOf: WidthOf) {
   if (widthOf(text) <= room) return text;
   const letters = Array.from(text.length > 200 ? `${text.slice(0, 100)}${text.slice(-100)}` : text);
   let keep = letters.length - 1;
-  while (keep > 1) {
+  while (keep > 0) {
     const [before, after] = [
       letters.slice(0, Math.ceil(keep / 2)),
       letters.slice(letters.length - Math.floor(keep / 2)),
@@ -274,7 +274,7 @@ export function shorten(text: string, room: number, widthOf: WidthOf) {
   return "…";
 }
 
-const NAMED = /^(Q|K|V|W|X) \p{Letter}[\p{Letter} ]*$/u; // a matrix's symbol and its name, as "K key"; no formula
+const NAMED = /^\p{Lu} (=|[\p{Letter} ']+$)/u; // a matrix's symbol and its name, as "K key", or what it equals
 const EXPLAINED = /^(.+?)(?: =|:) /u; // a name, and what it is: "difference: half the sum of |p − q|"
 
 /** The title of a matrix in `room` px: whole, or its symbol or name alone, or shortened in the middle. */

@@ -1,6 +1,6 @@
 // The explorer's layout: the grid and its controls on the left, the pictures on the right.
 
-import { forPointer, nothingHovers } from "../core/touch.ts";
+import { forPointer } from "../core/touch.ts";
 import { setTheme } from "../core/colours.ts";
 import { element, perFrame, setText } from "../core/dom.ts";
 import { span, write } from "../core/template.ts";
@@ -28,7 +28,7 @@ import {
 import { fadedBy, ranked } from "./scene.ts";
 import { Tooltip } from "./tooltip.ts";
 import { isFaint } from "./values.ts";
-import { darkenText, FAINT, gridSentence, headName } from "./words.ts";
+import { darkenText, FAINT, gridSentence, headName, howToChoose } from "./words.ts";
 import { Grid } from "../grid/grid.ts";
 import { leastType } from "../core/type.ts";
 import { BLOCK, scrolled } from "../core/streamlit.ts";
@@ -42,11 +42,6 @@ const LEAST_HEIGHT = 520; // px, or of a low window, such as a frame in a slide,
 const LEAST_SHARE = 0.8; // this much
 const HALF = 0.5; // of the colours' range: where the largest weight is above, stretching them changes little
 const SHARE = 0.62; // of the height at most for the grid
-/** @param isAlone whether only one head can be chosen */
-const howToChoose = (isAlone: boolean) =>
-  nothingHovers()
-    ? "Tap a head to choose it."
-    : `Click a head, or use the arrow keys, to choose it${isAlone ? "" : "; Ctrl or Shift adds it"}.`;
 const COMING = "The weights of this text are on their way …";
 const REST = "Point at a token or a cell; a click or a tap pins it, Esc lets it go.";
 
@@ -181,7 +176,7 @@ export class View {
     const label = labelOfAll(store.header, view.label);
     const sentence = gridSentence({ measure, faded: kept.faded, label, without });
     const windows = windowsNote(store.header, Boolean(kept.order));
-    write(this.hint, windows + sentence, span("how", howToChoose(Boolean(isOnlyGrid))));
+    write(this.hint, windows + sentence, span("how", howToChoose({ isAlone: Boolean(isOnlyGrid) })));
     this.grid.update({
       layers,
       heads,

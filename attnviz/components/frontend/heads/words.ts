@@ -4,11 +4,19 @@ import { sumOf } from "../core/arithmetic.ts";
 import { BROAD_ENTROPY, FAINT_BELOW, ROLLOUT } from "../core/constants.ts";
 import { endText } from "../core/colour_limit.ts";
 import { number, percent, whole } from "../core/format.ts";
+import { nothingHovers } from "../core/touch.ts";
 import { LEAST } from "./values.ts";
 import { CAP } from "../lines/choice.ts";
 
 export const headName = ([layer, head]: HeadId) =>
   head === ROLLOUT ? `rollout up to layer ${layer}` : `layer ${layer} · head ${head}`;
+
+/** How a head is chosen in the grid. @param isAlone whether only one can be */
+export function howToChoose({ isAlone }: { isAlone: boolean }, isTouch = nothingHovers()) {
+  if (isTouch) return "Tap a head to choose it.";
+  if (isAlone) return "Click a head, or use the arrow keys, to choose it.";
+  return "Click a head to choose it; Ctrl or Shift adds or removes it. With arrow keys, Shift adds.";
+}
 
 /** The label that is shown by other words than links have. Its rule is in measures/summary.py. */
 const BROAD = "broad";
