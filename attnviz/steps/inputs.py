@@ -46,7 +46,7 @@ _TOKENS_CODE = {
 
 def _tokens_fact(tokens: Tokens) -> str:
     fact = f"Here {counted(len(tokens), 'token')}, from a vocabulary of {tokens.vocab_size:,}."
-    return f"{fact} A character that is not in the vocabulary has no id." if NO_ID in tokens.ids else fact
+    return f"{fact} What is not in the vocabulary has no id." if NO_ID in tokens.ids else fact
 
 
 TOKENS: Step[Tokens] = Step(

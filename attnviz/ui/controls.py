@@ -161,7 +161,7 @@ def _more() -> None:
                 )  # fmt: skip
     left, right = st.columns(2)
     with left:
-        state.bound("projection_bias", st.toggle, "Biases of the projections")
+        state.bound("projection_bias", st.toggle, "Projection biases")
     with right:
         norms_of_keys()
     score_controls()

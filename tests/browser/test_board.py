@@ -186,6 +186,32 @@ def test_a_name_takes_the_place_of_the_labels_that_it_would_touch_whole(
         assert 2 <= len(covered) <= 3, at
 
 
+WHOLE = """
+  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.style.cssText = "position: absolute; width: 800px; height: 600px";
+  document.body.append(svg);
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = "12px sans-serif";
+  const axis = (offset, length, count) => ({ _offset: offset, _length: length });
+  return given.map((word) => {
+    const names = new m.Names(svg);
+    const panel = { name: "weights", rows: "query", cols: "key", x: axis(200, 300), y: axis(0, 300),
+      labelled: { rows: true, columns: true, turned: true, room: pen.measureText(word).width } };
+    const labels = { query: [word], key: [word] };
+    names.begin({ graph: {}, panels: [panel], labels, written: [], colours: {} });
+    names.column(panel, 0, { x: 200, y: 0, width: 30, height: 300 }, "pinned");
+    names.end();
+    return names.elements[0].textContent;
+  });
+"""
+
+
+def test_the_name_of_a_slanted_column_is_shortened_no_more_than_its_label(page: Page, served: str) -> None:
+    words = ["Schwester", "tired | wide", "Wissenschaftler", "WWWWWWWW", "illicitly", "straßenbahn"]
+    found = imported(page, served, "board/overlay_names.ts", WHOLE, words)
+    assert found == [f"0 {word}" for word in words]
+
+
 SLANTED = """
   const root = document.createElement("div");
   document.body.append(root);

@@ -388,7 +388,7 @@ def test_all_marks_of_a_zoomed_matrix_stand_at_their_cells(run: Run) -> None:
       const panel = { name: "a", title: "a", role: null, rows: "r", cols: "c", low: 0, high: 17, largest: 17,
         seen: [0, 17], scale: "weights", shape: [3, 6], data: Float32Array.from({ length: 18 }, (_, n) => n),
         numbered: true, bar: true, parts: { width: 2, followed: 2 } };
-      const place = { panel, x: 100, y: 50, width: 400, height: 120, titleRoom: { title: 200, axis: 200 },
+      const place = { panel, x: 100, y: 50, width: 400, height: 120, titleRoom: { title: 200, about: 200, axis: 200 },
         covers: (i, j) => i === 1 && j === 3, blank: [{ row: 2, column: 4, rows: 1, columns: 2 }] };
       const view = (kind) => (kind === "r" ? [1, 3] : [2, 6]);
       m.paintPlace({ context, theme: "light", font: "serif", type: typeFor(), view, written: [] }, place, image);
@@ -1063,24 +1063,37 @@ def test_a_board_knows_the_tokens_of_its_axes_lets_a_page_scroll_and_frames_what
     assert found["frames"] == [[[0, 1], [2, 0]], []]
 
 
-def test_what_has_no_room_above_and_below_a_narrow_matrix_is_its_symbol_and_every_second_number(run: Run) -> None:
+def test_what_has_no_room_above_and_below_a_narrow_matrix_is_its_symbol_and_the_numbers_that_do_not_touch(
+    run: Run,
+) -> None:
     body = """
       const widthOf = (text) => 8 * text.length;
       const heads = Array.from({ length: 12 }, (_, head) => [32 * head + 15, String(head)]);
+      const texts = (named, cell) => m.spaced(named, cell, widthOf).map(([, text]) => text);
+      const words = (...all) => all.map((text, n) => [n, text]);
       return [
         ["K key", "X hidden states"].map((title) => m.fitTitle(title, 20, widthOf)),
         ["A · tired", "+ content → position", "x · W₁ + b₁", "W query"].map((title) => m.fitTitle(title, 48, widthOf)),
         [m.fitTitle("K key", 40, widthOf), m.fitTitle("head outputs", 48, widthOf)],
-        m.spaced(heads, 0.3, widthOf).map(([, text]) => text),
-        m.spaced(heads, 1, widthOf).length,
+        ["weights = softmax of each row", "difference: half the sum of |p − q|"].map((title) =>
+          m.fitTitle(title, 80, widthOf)),
+        texts(heads, 0.3), texts(heads, 0.5), texts(heads, 1).length,
+        texts(words("one", "a long name", "two", "ten", "six"), 30),
+        texts(words("a long name", "one", "two"), 30), texts(words("one", "two", "ten", "six"), 25),
       ];
     """
+    heads = [str(head) for head in range(12)]
     assert run("board/layout.ts", body) == [
         ["K", "X"],
         ["A ·…ed", "+ c…on", "x ·…b₁", "W"],
         ["K key", "hea…ts"],
-        ["0", "2", "4", "6", "8", "10"],
+        ["weights", "difference"],
+        heads[::2],
+        [*heads[:11]],
         12,
+        ["one", "two", "ten", "six"],  # only the long one is left out
+        ["one", "two"],
+        ["one", "ten"],
     ]
 
 
@@ -1118,3 +1131,75 @@ def test_a_board_is_drawn_once_a_picture_and_for_another_size_before_that_is_pai
     """
     once, before, after, drawn = run("board/board.ts", body)
     assert (once, before, after, drawn) == (1, 400, 300, 2)
+
+
+QKV = """
+  const panel = (name, title, rows, cols, shape) => ({ name, title, rows, cols, shape });
+  const tokens = ["the", "animal", "because", "Donaudampfschifffahrt"];
+  const picture = (keys) => ({
+    panels: [
+      panel("w_q", "W query", "model", "dim", [16, 8]), panel("w_k", "W key", "model", "dim", [16, 8]),
+      panel("w_v", "W value", "model", "dim", [16, 8]), panel("x", "X", "query", "model", [4, 16]),
+      panel("query", "Q query", "query", "dim", [4, 8]), panel("key", "K key", "key", "dim", [4, 8]),
+      panel("value", "V value", "key", "dim", [4, 8]),
+    ],
+    grid: [[null, 0, 1, 2], [3, 4, 5, 6]], widths: [1, 1, 1, 1], heights: [1, 1],
+    labels: { query: tokens, key: keys },
+  });
+  const { stacked } = await import("/frontend/board/stack.ts");
+  const { typeFor } = await import("/frontend/core/type.ts");
+  const widthOf = (text) => 6.5 * text.length;
+  const span = (kind, count) => count;
+  const places = (shown, width, least = 0) =>
+    m.place(shown, { width, height: 420 }, { widthOf, span, type: typeFor(least) });
+"""
+
+
+def test_queries_keys_and_values_have_room_on_a_phone_whatever_the_tokens(run: Run) -> None:
+    """The tokens stand once beside the rows of a text, and none of them takes the room of the matrices."""
+    body = """
+      const other = ["Donaudampfschifffahrt", "b", "c", "d"];
+      const look = (keys, width) => places(stacked(picture(keys)), width).map(({ panel, x, width: wide, rowLabels,
+        rowNames, titleRoom }) => ({ name: panel.name, x, wide, rowLabels, rowNames, ...titleRoom }));
+      return { same: look(tokens, 366), other: look(other, 366), wide: places(picture(tokens), 850).map(
+        ({ rowNames }) => rowNames) };
+    """
+    found = run("board/layout.ts", QKV + body)
+    for case, least in (("same", 35), ("other", 23)):
+        for place in found[case]:
+            assert place["x"] + place["wide"] <= 366 - 28, (case, place["name"], "the zoom buttons stand beside it")
+            if place["name"] != "x":
+                assert place["wide"] >= least, (case, place["name"])
+        by_name = {place["name"]: place for place in found[case]}
+        assert by_name["key"]["rowLabels"], "the name of the axis"
+        assert by_name["key"]["rowNames"] == (case == "other")
+        last = by_name["w_v"]
+        assert last["title"] == last["about"] == pytest.approx(366 - 28 - last["x"] - 4), "up to the buttons"
+        assert by_name["value"]["axis"] == pytest.approx(366 - by_name["value"]["x"] - 4)
+    assert all(found["wide"]), "with room, all rows have their labels"
+
+
+def test_a_formula_does_not_touch_the_name_of_the_axis_beside_it(run: Run) -> None:
+    """That name stands left of the labels, and its letters rise 2 px over the room of the labels."""
+    body = """
+      const { paintOperation } = await import("/frontend/board/paint.ts");
+      const written = [];
+      const known = { measureText: (text) => ({ width: 50 * text.length }), save() {}, restore() {},
+        fillText: (...given) => written.push(given) };
+      const context = new Proxy(known, { get: (own, name) => own[name] ?? (() => {}), set: () => true });
+      const type = typeFor();
+      const shown = { ...picture(tokens), between: "X·W" };
+      const at = places(shown, 850);
+      const corner = at[0].x - at[0].gutter - at.find(({ panel }) => panel.name === "x").x;
+      // A letter takes half of its size of 15 px.
+      const fits = (letters) => {
+        written.length = 0;
+        const between = "x".repeat(letters);
+        paintOperation({ context, theme: "light", font: "serif", type }, { ...shown, between }, at);
+        return written.length > 0;
+      };
+      const most = Array.from({ length: 60 }, (_, n) => n + 1).filter(fits).at(-1) * 7.5;
+      return [corner, most];
+    """
+    corner, most = run("board/layout.ts", QKV + body)
+    assert corner - 10 - 7.5 < most <= corner - 10

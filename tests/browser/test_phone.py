@@ -339,9 +339,18 @@ CHANGE_MS = """(withoutOurs) => {
 measure their labels one by one."""
 
 
-@pytest.mark.parametrize("link", ["/transformer?check=token&q=3", "/?lecture=1&lesson=attention&scene=3"])
-def test_a_change_of_one_element_does_not_style_the_whole_page_anew(app_url: str, touch: Window, link: str) -> None:
-    page = touch(*PHONE)
+@pytest.mark.parametrize(
+    ("link", "size"),
+    [
+        ("/transformer?check=token&q=3", PHONE),
+        ("/?lecture=1&lesson=attention&scene=3", PHONE),
+        ("/?lecture=1&lesson=attention&scene=3", (1280, 720)),
+    ],
+)
+def test_a_change_of_one_element_does_not_style_the_whole_page_anew(
+    app_url: str, touch: Window, link: str, size: tuple[int, int]
+) -> None:
+    page = touch(*size)
     settled_at(page, app_url + link)
     [own, with_ours], [_, without] = page.evaluate(CHANGE_MS, False), page.evaluate(CHANGE_MS, True)
     page.evaluate(CHANGE_MS, False)

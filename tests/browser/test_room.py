@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from playwright.sync_api import expect
+import pytest
+from playwright.sync_api import Page, expect
 
 from tests.browser.contexts import Contexts
 from tests.browser.settle import settled_at
@@ -38,3 +39,17 @@ def test_warnings_take_one_line_and_are_read_whole_over_the_picture(app_url: str
     assert box(board) == before
     text.click()
     expect(text).to_have_attribute("aria-expanded", "false")
+
+
+CUT = """() => [...document.querySelectorAll('[data-testid=stPopoverBody] *')]
+  .filter((e) => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).textOverflow === 'ellipsis')
+  .map((e) => e.textContent)"""
+
+
+@pytest.mark.parametrize("link", ["/?source=toy", "/transformer"])
+def test_no_label_of_the_settings_under_more_is_cut(page: Page, app_url: str, link: str) -> None:
+    settled_at(page, app_url + link)
+    page.get_by_role("button", name="Settings", exact=True).click()
+    page.get_by_test_id("stSidebar").get_by_role("button", name="More", exact=True).click()
+    expect(page.get_by_test_id("stPopoverBody").get_by_text("Heads of keys")).to_be_visible()
+    assert page.evaluate(CUT) == []

@@ -116,8 +116,11 @@ def data_url(matrix: Matrix) -> str:
     return f"data:image/png;base64,{b64encode(png(matrix)).decode()}"
 
 
-NAME, SHAPE, LABEL, AXIS, MARK = 22.0, 15.0, 18.0, 16.0, 15.0
-"""Font sizes: a matrix's name, its shape and range, tokens, axis names, numbers of a colour bar"""
+NAME, SMALLEST_NAME, SHAPE, LABEL, AXIS, MARK = 22.0, 15.0, 15.0, 18.0, 16.0, 15.0
+"""Font sizes: a matrix's name, where it has room and at least, its shape and range, tokens, axis names, numbers of a
+colour bar"""
+AROUND_NAME = 10.0
+"""Space right of a name in smaller type: programs without the font may write it wider"""
 TITLE = 52.0
 """Space above each matrix for its name, shape and range"""
 AXIS_ROOM, GAP, BAR, SIGN, INDEX_GUTTER, MAX_LABEL_WIDTH = 24.0, 22.0, 64.0, 9.0, 28.0, 130.0
@@ -293,6 +296,29 @@ def shorten(text: str, max_width: float, size: float, *, bold: bool = False) -> 
     return "…"
 
 
+_NAMED = re.compile(r"[A-Z] [^\W\d_]+([ '][^\W\d_]+)*")
+"""A matrix's symbol and its name, as "K key"; no formula"""
+_EXPLAINED = re.compile(r"(.+?)(?: =|:) ")
+"""A name, and what it is: "difference: half the sum of |p − q|\""""
+
+
+def fit_title(title: str, max_width: float) -> tuple[str, float]:
+    """Return a matrix's title and its font size: whole, in smaller type where it must be, or a part as in the browser.
+
+    The part is its symbol or its name alone, or what is left of it when it is shortened in the middle.
+    """
+    whole = fonts.width(title, NAME, bold=True)
+    if whole <= max_width:
+        return title, NAME
+    smaller = NAME * (max_width - AROUND_NAME) / whole
+    if smaller >= SMALLEST_NAME:
+        return title, smaller
+    if _NAMED.fullmatch(title):
+        return title[0], NAME
+    name = _EXPLAINED.match(title)
+    return shorten(name[1] if name else title, max_width, NAME, bold=True), NAME
+
+
 THINNED = 14.0
 """Font size of column labels if not all columns have one"""
 LARGEST_NUMBER, SMALLEST_NUMBER = 20.0, 9.0
@@ -385,14 +411,14 @@ def _title(at: PlacedPanel, palette: Palette) -> list[Mark]:
     size = f"{rows} × {cols}"
     finite = panel.values[np.isfinite(panel.values)]
     size_and_range = f"{size} · {number(float(finite.min()))} … {number(float(finite.max()))}" if finite.size else size
-    name = shorten(panel.title, at.title_width, NAME, bold=True)
+    name, size_of_name = fit_title(panel.title, at.title_width)
     reasons = panel.legend
     hatchings = [f"{start} · {reasons}" for start in (size_and_range, size)] if reasons else []
     lines = (*hatchings, size_and_range)
     about = next((line for line in lines if fonts.width(line, SHAPE) <= at.title_width), size)
     ink = palette.role(panel.name) or palette.text
     return [
-        Text(at.x, at.y - 28, name, NAME, ink, bold=True),
+        Text(at.x, at.y - 28, name, size_of_name, ink, bold=True),
         Text(at.x, at.y - 9, about, SHAPE, ink),
     ]
 
@@ -442,13 +468,19 @@ def _column_labels(at: PlacedPanel, labels: Labels, palette: Palette) -> list[Ma
 
 
 def _thinned(texts: dict[int, str], wide: float) -> dict[int, str]:
-    """Keep every 1st, 2nd, 3rd, … label of named columns (heads), so that labels do not overlap."""
-    places = sorted(texts)
-    if len(places) < 2:
-        return texts
-    widest = max(fonts.width(text, LABEL) for text in texts.values()) + 8
-    step = max(1, math.ceil(widest / max((places[1] - places[0]) * wide, 0.01)))
-    return {j: texts[j] for j in places[::step]}
+    """Keep the labels of named columns (heads) that do not touch: of two that would, the shorter, or the first."""
+    widths = {j: fonts.width(text, LABEL) for j, text in texts.items()}
+    kept: list[int] = []
+
+    def touches(j: int) -> bool:
+        return bool(kept) and (j - kept[-1]) * wide < (widths[j] + widths[kept[-1]]) / 2 + 8
+
+    for j in sorted(texts):
+        while touches(j) and widths[kept[-1]] > widths[j]:
+            kept.pop()
+        if not touches(j):
+            kept.append(j)
+    return {j: texts[j] for j in kept}
 
 
 def _signs(panel: Panel) -> tuple[str, str]:

@@ -38,6 +38,8 @@ def show(page: str) -> None:
     _open(here, page)
     done = 100 * here.number / len(here.lesson.scenes)
     st.html(style("lesson"))
+    if state.get("lecture"):
+        st.html(style("lesson_lecture"))
     st.html(f"<style>:root {{ --done: {done:.1f}%; }}</style>")
     with st.container(key="lesson_bar", horizontal=True, vertical_alignment="center"):
         if _step_beside(here, -1):

@@ -25,6 +25,7 @@ from attnviz.export.drawing.picture import (
     channels,
     colour_cells,
     draw_layout,
+    fit_title,
     hexadecimal,
     image,
     ink_on,
@@ -432,6 +433,47 @@ def test_tokens_below_columns_are_as_large_as_beside_rows_if_none_is_left_out(
              if text.y > matrix.y + matrix.height and text.text not in AXIS_TITLE.values()]  # fmt: skip
     assert len(below) == labelled
     assert {size < max(beside) for size in below} == {smaller}
+
+
+@pytest.mark.parametrize(
+    ("title", "room", "shown"),
+    [
+        ("W value", 50, "W"), ("X hidden states", 70, "X"), ("W value", 200, "W value"),
+        ("weights = softmax of each row", 150, "weights"), ("difference: half the sum of |p − q|", 150, "difference"),
+        ("x · W₁ + b₁", 60, "x …b₁"),
+    ],
+)  # fmt: skip
+def test_a_title_without_room_is_its_symbol_or_the_name_that_it_explains(title: str, room: float, shown: str) -> None:
+    assert fit_title(title, room) == (shown, 22)
+
+
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("W key", "W"), ("X encoder's", "X"), ("U query", "U"), ("Y averages so far", "Y"), ("Y = A · X", "Y"),
+        ("Q · Kᵀ", "Q…"), ("X + output", "X…"), ("scores", "s…"),
+    ],
+)  # fmt: skip
+def test_a_title_without_room_begins_with_its_symbol(title: str, shown: str) -> None:
+    """As in the browser."""
+    assert fit_title(title, 38) == (shown, 22)
+
+
+@pytest.mark.parametrize("room", [150, 160, 180, 400])
+def test_a_title_takes_smaller_type_before_it_loses_words(room: float) -> None:
+    """Beside DeBERTa's biased scores, three terms have a narrow column each."""
+    shown, size = fit_title("+ content → position", room)
+    assert shown == "+ content → position"
+    assert 15 <= size <= 22
+    assert fonts.width(shown, size, bold=True) <= (room if size == 22 else room - 10) + 1e-6
+    assert (size == 22) == (room == 400)
+
+
+def test_of_names_of_columns_only_the_long_one_is_left_out() -> None:
+    names = {0: "one", 4: "a name that is longer than its columns", 8: "two", 12: "ten"}
+    panel = one(np.ones((2, 16)), rows="query", cols="concat", col_ticks=names)
+    drawing = drawn([panel], labels={"query": ["qa", "qb"]}, wide=600)
+    assert [text.text for text in drawing.texts if text.text in names.values()] == ["one", "two", "ten"]
 
 
 def test_names_of_columns_are_left_out_where_they_would_overlap() -> None:

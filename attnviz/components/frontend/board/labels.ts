@@ -12,7 +12,7 @@ const LINE = 0.96; // of the type: lines that are as far apart do not touch
 
 export function paintRowLabels(
   { context, theme, font, type, labels, always, written }: BoardPen,
-  { panel, x, y, height, labelRoom }: Place,
+  { panel, x, y, height, labelRoom, rowNames }: Place,
   { from, to, cell }: CellWindow,
 ) {
   const tokens = labels[panel.rows];
@@ -29,7 +29,7 @@ export function paintRowLabels(
   context.textAlign = "right";
   context.textBaseline = "middle";
   const widthOf: WidthOf = (text) => context.measureText(text).width;
-  for (const i of shown) {
+  for (const i of rowNames ? shown : []) {
     const middle = y + (i + 0.5 - from.row) * cell.height;
     if (middle < y - 1 || middle > y + height + 1) continue;
     const text = tokens ? shorten(labelText(tokens, i, every), labelRoom.rows, widthOf) : String(i);
@@ -48,9 +48,11 @@ export function paintRowLabels(
   context.font = `${type.label}px ${font}`;
   const title = panel.axes?.[0] ?? axisTitle(panel.rows, height + 60, widthOf);
   const box = paintAxisTitle(context, title, looks, (width) => {
-    const left = tokens
-      ? Math.min(labelRoom.rows, Math.max(10, ...shown.map((i) => widthOf(labelText(tokens, i, every))))) + 8
-      : 22 * type.unit;
+    const left = !rowNames
+      ? 0
+      : tokens
+        ? Math.min(labelRoom.rows, Math.max(10, ...shown.map((i) => widthOf(labelText(tokens, i, every))))) + 8
+        : 22 * type.unit;
     return { x: x - left - 8 * type.unit, y: y + height / 2, turn: -Math.PI / 2, fits: width <= height + 60 };
   });
   if (box) written.push({ panel: panel.name, side: "rows", ...box });

@@ -15,6 +15,7 @@ const BUTTONS = 28; // the zoom buttons, right of all
 const FOCUS = 18; // the button left of a matrix's title
 const INDEX_GUTTER = 22; // labels that are numbers only
 const LONGEST = 104; // longer labels are shortened in the middle, except beside empty space
+const LABELLED = 0.8; // of the share of a picture's width that a column, or the labels of one, would have
 const LARGEST_CELL = { width: 60, height: 42 };
 const FEWEST = { width: 14, height: 11 }; // cells that fill a large picture: those of fewer are larger than that
 const EVEN = { width: 20, height: 11.5 }; // from this size on, in units of type, all matrices get cells of one size
@@ -39,6 +40,7 @@ export function arrange(picture: BoardPicture<CompletePanel>): Slot[] {
         column: c,
         // Labels are written once for matrices that share an axis.
         rowLabels: left === null || picture.panels[left].rows !== panel.rows,
+        rowNames: !picture.narrow || left === null || !areSame(picture.labels, picture.panels[left].rows, panel.rows),
         columnLabels:
           Boolean(panel.cols || panel.ticks) &&
           (below === undefined || picture.apart === true || picture.panels[below].cols !== panel.cols),
@@ -46,6 +48,12 @@ export function arrange(picture: BoardPicture<CompletePanel>): Slot[] {
     }),
   );
   return slots;
+}
+
+/** Whether two kinds of axes have the same tokens, as queries and keys of one text. */
+function areSame(labels: Labels, one: string, other: string) {
+  const [own, others] = [labels[one], labels[other]];
+  return Boolean(own && own.length === others?.length && own.every((label, i) => label === others[i]));
 }
 
 /**
@@ -59,18 +67,21 @@ export function place(
   given: { widthOf: WidthOf; span: (kind: string, count: number) => number; type?: TypeSizes },
 ): Place[] {
   const unit = given.type?.unit ?? 1;
-  const least = { rows: LONGEST * unit, columns: LONGEST * unit };
+  const labelled = arrange(picture).filter(hasRowNames(picture.labels));
+  const gutters = Math.max(1, new Set(labelled.map(({ column }) => column)).size);
+  const each = size.width / ((picture.grid[0]?.length ?? 1) + gutters);
+  const least = { rows: Math.min(LONGEST * unit, LABELLED * each), columns: LONGEST * unit };
   const { places, spare } = placeWith(picture, size, given, least);
-  const gutters = places.filter(({ panel, rowLabels }) => rowLabels && picture.labels[panel.rows]).length;
   const room = {
-    rows: least.rows + Math.max(0, spare.width / Math.max(1, gutters) - GAP),
+    rows: least.rows + Math.max(0, spare.width / gutters - GAP),
     columns: least.columns + Math.max(0, spare.height / picture.grid.length - GAP),
   };
   const shortens = (side: "rows" | "columns") =>
     room[side] > least[side] &&
-    places.some(({ panel, rowLabels, columnLabels }) => {
-      const labels =
-        side === "rows" ? rowLabels && picture.labels[panel.rows] : columnLabels && picture.labels[panel.cols];
+    places.some((at) => {
+      const { panel, columnLabels } = at;
+      const isWritten = side === "rows" ? hasRowNames(picture.labels)(at) : columnLabels;
+      const labels = isWritten && picture.labels[side === "rows" ? panel.rows : panel.cols];
       return labels && labels.some((_, i) => given.widthOf(labelText(labels, i, 2)) > least[side]);
     });
   return shortens("rows") || shortens("columns") ? placeWith(picture, size, given, room).places : places;
@@ -118,7 +129,7 @@ function placeWith(
 
   const placed = slots.map((slot) => ({
     ...slot,
-    titleRoom: { title: 0, axis: 0 },
+    titleRoom: { title: 0, about: 0, axis: 0 },
     x: sum(before.slice(0, slot.column + 1)) + sum(widths.slice(0, slot.column)) + sum(after.slice(0, slot.column)),
     y:
       TITLE * unit * (slot.row + 1) +
@@ -131,18 +142,26 @@ function placeWith(
     gutter: before[slot.column],
     labelRoom: most,
   }));
-  for (const at of placed) at.titleRoom = titleRoom(at, placed, { size, unit });
+  for (const at of placed) at.titleRoom = titleRoom(at, placed, { size, type });
   return { places: placed, spare: { width: freeWidth - sum(widths), height: freeHeight - sum(heights) } };
 }
 
 /** What the colour bar of a matrix takes, in units of type. */
 const barRoom = (panel: CompletePanel) => (panel.bar ? BAR + (signsOf(panel).some(Boolean) ? BEYOND : 0) : 0);
 
-/** How wide the titles of a matrix and of its columns may be: up to the next matrix beside it, or the end. */
-function titleRoom(at: Place, places: Place[], { size, unit }: { size: Size; unit: number }) {
+/**
+ * How wide the title of a matrix, what is said of it and the title of its columns may be: up to the next matrix beside
+ * it or the end, and in the first row up to the zoom buttons, which lecture mode does not have.
+ */
+function titleRoom(at: Place, places: Place[], { size, type }: { size: Size; type: TypeSizes }) {
   const next = Math.min(...places.filter(({ row, x }) => row === at.row && x > at.x).map(({ x }) => x));
   const upTo = (end: number) => Math.min(size.width, end) - at.x - 4;
-  return { title: upTo(next - FOCUS * unit), axis: upTo(next) };
+  const end = at.row === 0 && !type.least ? size.width - BUTTONS : size.width;
+  return {
+    title: upTo(Math.min(end, next - FOCUS * type.unit)),
+    about: upTo(Math.min(end, next)),
+    axis: upTo(next),
+  };
 }
 
 /**
@@ -169,6 +188,12 @@ function cellLimits(side: "width" | "height", size: Size, unit: number) {
   return { even: EVEN[side] * unit, largest: Math.max(LARGEST_CELL[side] * unit, size[side] / FEWEST[side]) };
 }
 
+/** Whether a matrix has tokens beside its rows. */
+const hasRowNames =
+  (labels: Labels) =>
+  ({ panel, rowLabels, rowNames }: Slot) =>
+    rowLabels && rowNames && Boolean(labels[panel.rows]);
+
 function gutter(
   slots: Slot[],
   column: number,
@@ -177,9 +202,9 @@ function gutter(
 ) {
   const own = slots
     .filter(({ rowLabels }) => rowLabels)
-    .map(({ panel }) => {
+    .map(({ panel, rowNames }) => {
       const text = labels[panel.rows] ? longest(panel.rows) + 8 : INDEX_GUTTER * unit;
-      return text + AXIS_TITLE * unit;
+      return (rowNames ? text : 0) + AXIS_TITLE * unit;
     });
   return Math.max(column === 0 ? 4 : 0, ...own);
 }
@@ -249,21 +274,29 @@ export function shorten(text: string, room: number, widthOf: WidthOf) {
   return "…";
 }
 
-const NAMED = /^\p{Lu} (=|[\p{Letter} ']+$)/u; // a matrix's symbol and its name, as "K key", or what it equals
+const NAMED = /^\p{Lu} [\p{Letter} ']+$/u; // a matrix's symbol and its name, as "K key"; no formula
+const EXPLAINED = /^(.+?)(?: =|:) /u; // a name, and what it is: "difference: half the sum of |p − q|"
 
-/** The title of a matrix in `room` px: whole, or its symbol, or shortened in the middle. */
+/** The title of a matrix in `room` px: whole, or its symbol or name alone, or shortened in the middle. */
 export function fitTitle(title: string, room: number, widthOf: WidthOf) {
-  return NAMED.test(title) && widthOf(title) > room ? title[0] : shorten(title, room, widthOf);
+  if (widthOf(title) <= room) return title;
+  if (NAMED.test(title)) return title[0];
+  return shorten(EXPLAINED.exec(title)?.[1] ?? title, room, widthOf);
 }
 
-/** Of ticks that have words, by their columns: each that leaves the one before it room, or every 2nd, 4th, ... */
+/**
+ * The ticks with words, by their columns, that do not touch: of two that would, the one with fewer letters, or the
+ * first.
+ */
 export function spaced(named: [number, string][], cell: number, widthOf: WidthOf) {
-  const columns = named.map(([j]) => j);
-  const least = Math.min(...columns.slice(1).map((j, n) => j - columns[n])) * cell;
-  const widest = Math.max(...named.map(([, text]) => widthOf(text))) + 3;
-  let every = 1;
-  while (least * every < widest && every < named.length) every *= 2;
-  return named.filter((_, n) => n % every === 0);
+  const kept: { at: number; wide: number; tick: [number, string] }[] = [];
+  for (const tick of named) {
+    const own = { at: tick[0] * cell, wide: widthOf(tick[1]), tick };
+    const touches = (other?: (typeof kept)[0]) => other && own.at - other.at < (own.wide + other.wide) / 2 + 3;
+    while (touches(kept.at(-1)) && (kept.at(-1)?.wide ?? 0) > own.wide) kept.pop();
+    if (!touches(kept.at(-1))) kept.push(own);
+  }
+  return kept.map(({ tick }) => tick);
 }
 
 /**

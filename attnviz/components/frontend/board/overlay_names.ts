@@ -6,6 +6,7 @@ import { shorten, TURN } from "./layout.ts";
 import { leastType } from "../core/type.ts";
 
 const TYPE = 12.5; // px
+const BOLD = 1.25; // of the width of a label, where that is in bold and a little larger
 const AWAY = 5; // px from the matrix
 const GROUND = "var(--st-background-color, Canvas)"; // what the labels stand on
 
@@ -106,7 +107,8 @@ export class Names {
   column(panel: DrawnPanel, index: number, at: Box, state: string) {
     const [x, y] = [at.x + at.width / 2, at.y + at.height];
     if (panel.labelled?.turned) {
-      const room = Math.min(panel.labelled.room, (this.high - y - 8) / Math.sin(TURN));
+      const own = BOLD * panel.labelled.room + this.widthOf(`${index} `); // as much of it as of the label
+      const room = Math.min(own, (this.high - y - 8) / Math.sin(TURN));
       const place: NamePlace = { x, y: y + 6 * Math.max(1, this.type / TYPE), turn: -TURN, anchor: "end" };
       this.write({ panel, side: "columns", index, room, place, state });
       return;

@@ -12,7 +12,7 @@ import { signsOf } from "./panel.ts";
 
 const GRID = 9; // px: cells from this size on are set apart
 const UNDER_BUTTONS = 92; // px from the top of the picture: a colour bar begins below the zoom buttons
-const AWAY = 4; // px between a formula and what stands right of it
+const AWAY = 10; // px between a formula and what stands right of it, in units of type
 const BLANK = { light: "#F3F3F7", dark: "#1A1A22" };
 
 /**
@@ -64,7 +64,7 @@ function paintFormula(
 ) {
   context.font = `100px ${font}`;
   const widthOf: WidthOf = (line) => context.measureText(line).width / 100;
-  const fits = fitFormula(text, room - AWAY, widthOf, { size: 15 * type.unit, least: type.fine });
+  const fits = fitFormula(text, room - AWAY * type.unit, widthOf, { size: 15 * type.unit, least: type.fine });
   if (!fits) return;
   const { lines, size } = fits;
   context.font = `${size}px ${font}`;
@@ -98,7 +98,7 @@ export function paintTitle({ context, theme, font, type }: BoardPen, { panel, x,
   const whole = range ? `${size} · ${range}` : size;
   const reasons = panel.gaps ? legend(panel.reasons) : "";
   const lines = [whole, size].map((start) => start + (reasons && ` · ${reasons}`));
-  const fitting = [...lines, whole].find((line) => widthOf(line) <= titleRoom.axis);
+  const fitting = [...lines, whole].find((line) => widthOf(line) <= titleRoom.about);
   context.fillText(fitting ?? size, x, y - 6 * type.unit);
 }
 

@@ -10,7 +10,7 @@ const MANY = 14; // rows of all matrices together from which on a stacked pictur
  */
 export function stacked(picture: BoardPicture): BoardPicture & { tall: boolean } {
   const { grid, panels } = picture;
-  if (grid.length !== 1 || grid[0].length < 2) return { ...picture, tall: grid.length > 2 };
+  if (grid.length !== 1 || grid[0].length < 2) return { ...picture, narrow: true, tall: grid.length > 2 };
   const rows: number[][] = [];
   for (const index of grid[0]) {
     if (index === null) continue;

@@ -142,6 +142,8 @@ interface BoardPicture<P = Panel> {
   away?: P[];
   /** whether each matrix carries the labels of its columns, also where the one below has the same */
   apart?: boolean;
+  /** whether rows with the same tokens as those left of them do without their labels */
+  narrow?: boolean;
   /** the operation, written in the empty corner of a product */
   between?: string | null;
   products?: Products;
@@ -152,14 +154,16 @@ interface Slot {
   row: number;
   column: number;
   rowLabels: boolean;
+  /** whether those are the tokens and the name of the axis, not only that name */
+  rowNames: boolean;
   columnLabels: boolean;
 }
 /** A panel with its box; while a step changes into another, also how much of it is seen. */
 interface Place extends Slot, Box {
   turned: boolean;
   gutter: number;
-  /** px that the titles of the matrix and of its columns may be wide */
-  titleRoom: { title: number; axis: number };
+  /** px that the title of the matrix, its shape and range, and the title of its columns may be wide */
+  titleRoom: { title: number; about: number; axis: number };
   /** px that labels may be long */
   labelRoom: { rows: number; columns: number };
   alpha?: number;
