@@ -13,7 +13,7 @@ from attnviz.cli import failed
 from attnviz.formatting import counted
 from attnviz.hosts import is_local
 from attnviz.sources import SOURCES
-from attnviz.toy.config import fitting_heads, shared_counts
+from attnviz.toy.config import fitting_heads, shared_counts, why_fewer_heads
 
 if TYPE_CHECKING:
     from attnviz.export.jobs import Exporter, Job
@@ -231,10 +231,13 @@ def _check_heads(arguments: argparse.Namespace, view: Mapping[str, Any], takes: 
         if arguments.kv_heads is not None:
             raise UsageError(f"--kv-heads needs --qkv linear: with {view['qkv']}, no keys are shared")
         return
-    is_asked = arguments.heads is not None or arguments.kv_heads is not None
-    if is_asked and shared not in (None, heads, *shared_counts(heads)):
-        which = f"{counted(shared, 'head')} of keys and values"
-        raise UsageError(f"{counted(heads, 'head')} can't share {which}: --kv-heads divides the number of heads")
+    options = (("--heads", arguments.heads), ("--kv-heads", arguments.kv_heads))
+    asked = " ".join(f"{option} {number}" for option, number in options if number is not None)
+    if asked and shared not in (None, heads, *shared_counts(heads)):
+        fewer = "" if heads == view["heads"] else f"{why_fewer_heads(view['heads'], view['width'])}; "
+        whose = "the link's " if arguments.kv_heads is None else ""
+        which = f"{whose}{counted(shared, 'head')} of keys and values"
+        raise UsageError(f"{asked}: {fewer}{counted(heads, 'head')} can't share {which}")
 
 
 def _texts(arguments: argparse.Namespace) -> list[str]:

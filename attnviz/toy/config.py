@@ -333,6 +333,13 @@ def fitting_heads(heads: int, width: int) -> int:
     return next(count for count in range(min(heads, width), 0, -1) if width % count == 0)
 
 
+def why_fewer_heads(heads: int, width: int) -> str:
+    """Return why a model of a width has fewer heads than asked for, as a clause."""
+    fitting = fitting_heads(heads, width)
+    there_are = "there is" if fitting == 1 else "there are"
+    return f"a width of {width} can't be divided into {heads} heads, so {there_are} {fitting}"
+
+
 def shared_counts(heads: int) -> list[int]:
     """Return the numbers of heads of keys that so many heads can share, ascending: all below it that divide it."""
     return [count for count in range(1, heads) if heads % count == 0]

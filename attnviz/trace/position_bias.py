@@ -237,9 +237,7 @@ class PositionBias(ShortRepr):
             return replace(self, terms=replace(self.terms, scale=scale))
         if self.scale is None:
             return self
-        ratio = scale / self.scale
-        stated = None if self.stated is None else ratio * self.stated
-        return replace(self, known=ratio * self.cells, stated=stated, scale=scale)
+        return replace(self, known=scale / self.scale * self.cells, scale=scale)
 
     def of_queries(self, rows: Sequence[int]) -> PositionBias:
         """Return the bias of these queries."""

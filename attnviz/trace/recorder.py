@@ -83,7 +83,7 @@ class Call(ShortRepr):
         if isinstance(added, PositionTerms):
             bias = PositionBias(None, terms=added)
         elif isinstance(added, ScaledBias):
-            bias = PositionBias(added.cells(), buckets, slopes, scale=added.scale)
+            bias = PositionBias(added.cells(), scale=added.scale)
         elif added is not None:
             bias = PositionBias(added, buckets, slopes)
         return LayerTrace(

@@ -209,16 +209,17 @@ def heads_of_keys() -> None:
     )  # fmt: skip
 
 
-def fit_heads_of_keys() -> None:
+def fit_heads_of_keys(asked: int | None = None) -> None:
     """Go back to as many heads of keys as heads if these can't share the view's number, with a note.
 
-    The number of heads itself also means as many, which needs no note.
+    The number of heads itself also means as many, which needs no note, nor does the number that was `asked` for before
+    the heads were fitted.
     """
     state.sync_widget("kv_heads")
     heads, chosen = state.get("heads"), state.get("kv_heads")
     if chosen is None or fitting_kv_heads(chosen, heads) == chosen:
         return
-    if chosen > heads:
+    if heads < chosen != asked:
         can_share = counted(heads, "head")
         state.note(f"{chosen} heads of keys are more than {can_share} can share, so none are shared.")
     elif chosen < heads:

@@ -124,6 +124,8 @@ def test_the_heads_of_keys_are_fitted_to_heads_that_are_fitted_to_the_width() ->
     for heads, shared in ((1, 1), (4, 1)):
         at.select_slider(key="heads").set_value(heads).run()
         assert (messages(at), walk(at)[1].header.shared_by) == ("", shared)
+    at = open_page("transformer", width="32", heads="6", kv_heads="6", part="qkv")
+    assert messages(at) == "A width of 32 can't be divided into 6 heads, so there are 4."
     nonsense = open_page("transformer", kv_heads="9", qk_norm="yes")
     assert "kv_heads=9 is not a whole number from 1 to 8" in messages(nonsense)
     assert "qk_norm=yes is not" in messages(nonsense)

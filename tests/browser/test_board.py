@@ -93,9 +93,8 @@ def test_eleven_tokens_fill_a_hall_s_screen(page: Page, served: str) -> None:
 
 def test_a_long_label_shortens_in_the_middle_to_its_room(page: Page, served: str) -> None:
     body = "return given.map(([text, room]) => m.shorten(text, room, (t) => 10 * Array.from(t).length))"
-    shortened = imported(
-        page, served, "board/layout.ts", body, [["short", 50], ["abcdefghij", 60], ["🙂🙃🙂🙃", 30], ["🙂🙃🙂🙃", 29], ["xyz", 10], ["x", 1]]
-    )
+    given = [["short", 50], ["abcdefghij", 60], ["🙂🙃🙂🙃", 30], ["🙂🙃🙂🙃", 29], ["xyz", 10], ["x", 1]]
+    shortened = imported(page, served, "board/layout.ts", body, given)
     assert shortened == ["short", "abc…ij", "🙂…🙃", "🙂…", "…", "…"]
 
 

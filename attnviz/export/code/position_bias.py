@@ -54,7 +54,7 @@ buckets = first._relative_position_bucket(
 )
 position_bias = first.relative_attention_bias(buckets).permute(2, 0, 1).detach()  # (H, T, T), of the first layer
 """
-OUTSIDE = "position_bias = position_bias.masked_fill(~mask, -torch.inf)  # there is none outside of the window\n"
+OUTSIDE = "position_bias = position_bias.masked_fill(~mask, -torch.inf)  # no bias is shown outside of the window\n"
 
 
 @dataclass(frozen=True, slots=True)

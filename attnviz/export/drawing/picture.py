@@ -296,7 +296,7 @@ def shorten(text: str, max_width: float, size: float, *, bold: bool = False) -> 
     return "…"
 
 
-_NAMED = re.compile(r"[QKVWX] [^\W\d_]+( [^\W\d_]+)*")
+_NAMED = re.compile(r"[A-Z] [^\W\d_]+([ '][^\W\d_]+)*")
 """A matrix's symbol and its name, as "K key"; no formula"""
 _EXPLAINED = re.compile(r"(.+?)(?: =|:) ")
 """A name, and what it is: "difference: half the sum of |p − q|\""""

@@ -26,6 +26,7 @@ from attnviz.toy.config import (
     NOT_ADDED,
     default_hidden_width,
     fitting_heads,
+    why_fewer_heads,
 )
 from attnviz.trace.model import Description, ModelSizes, Place, places
 from attnviz.ui import controls, shell, state
@@ -167,11 +168,11 @@ def _heads() -> None:
     heads, width = state.get("heads"), state.get("width")
     fitting = fitting_heads(heads, width)
     if fitting != heads:
-        state.note(f"A width of {width} can't be divided into {heads} heads, so there are {fitting}.")
+        state.note(f"{why_fewer_heads(heads, width).capitalize()}.")
         state.put("heads", fitting)
     options = [count for count in range(1, MAX_HEADS + 1) if width % count == 0]
     state.bound("heads", st.select_slider, "Heads H", options, among=options)
-    controls.fit_heads_of_keys()
+    controls.fit_heads_of_keys(heads)
 
 
 PAGE = PAGES["transformer"]

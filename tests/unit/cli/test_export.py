@@ -176,8 +176,9 @@ def test_a_folder_that_can_not_be_written(tmp_path: Path, capsys: pytest.Capture
 @pytest.mark.parametrize(
     ("asked", "said"),
     [
-        (("--heads", "4", "--kv-heads", "3"), "4 heads can't share 3 heads of keys and values"),
-        (("--heads", "4", "--kv-heads", "8"), "4 heads can't share 8 heads of keys and values"),
+        (("--heads", "4", "--kv-heads", "3"), "--heads 4 --kv-heads 3: 4 heads can't share 3 heads of keys and values"),
+        (("--heads", "1", "--kv-heads", "8"), "--heads 1 --kv-heads 8: 1 head can't share 8 heads of keys and values"),
+        (("--kv-heads", "3"), ": --kv-heads 3: 2 heads can't share 3 heads of keys and values"),
         (("--heads", "4", "--kv-heads", "2", "--qkv", "positions"), "--kv-heads needs --qkv linear"),
     ],
 )
@@ -196,13 +197,17 @@ WHOLE_LINK = "https://hall.example/transformer?text=a+b&"
 @pytest.mark.parametrize(
     ("link", "asked", "said"),
     [
-        (f"{WHOLE_LINK}heads=6", ("--kv-heads", "3"), "4 heads can't share 3 heads of keys and values"),
+        (f"{WHOLE_LINK}heads=6", ("--kv-heads", "3"),
+         ": --kv-heads 3: a width of 32 can't be divided into 6 heads, so there are 4; "
+         "4 heads can't share 3 heads of keys and values"),
         (f"{WHOLE_LINK}heads=4&kv_heads=2", ("--heads", "3"), "--heads 3: a width of 32 can't be divided into 3 heads"),
-        (f"{WHOLE_LINK}heads=4&kv_heads=4", ("--heads", "2"), "2 heads can't share 4 heads of keys and values"),
-        (f"{TOYS_LINK}heads=4&kv_heads=2", ("--heads", "3"), "3 heads can't share 2 heads of keys and values"),
+        (f"{WHOLE_LINK}heads=4&kv_heads=4", ("--heads", "2"),
+         ": --heads 2: 2 heads can't share the link's 4 heads of keys and values"),
+        (f"{TOYS_LINK}heads=4&kv_heads=2", ("--heads", "3"),
+         ": --heads 3: 3 heads can't share the link's 2 heads of keys and values"),
         (f"{TOYS_LINK}heads=4&qkv=identity", ("--kv-heads", "2"), "--kv-heads needs --qkv linear"),
     ],
-)
+)  # fmt: skip
 def test_a_number_of_heads_that_is_asked_for_is_never_replaced(
     link: str, asked: tuple[str, ...], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

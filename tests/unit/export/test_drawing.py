@@ -447,6 +447,18 @@ def test_a_title_without_room_is_its_symbol_or_the_name_that_it_explains(title: 
     assert fit_title(title, room) == (shown, 22)
 
 
+@pytest.mark.parametrize(
+    ("title", "shown"),
+    [
+        ("W key", "W"), ("X encoder's", "X"), ("U query", "U"), ("Y averages so far", "Y"), ("Y = A · X", "Y"),
+        ("Q · Kᵀ", "Q…"), ("X + output", "X…"), ("scores", "s…"),
+    ],
+)  # fmt: skip
+def test_a_title_without_room_begins_with_its_symbol(title: str, shown: str) -> None:
+    """As in the browser."""
+    assert fit_title(title, 38) == (shown, 22)
+
+
 @pytest.mark.parametrize("room", [150, 160, 180, 400])
 def test_a_title_takes_smaller_type_before_it_loses_words(room: float) -> None:
     """Beside DeBERTa's biased scores, three terms have a narrow column each."""

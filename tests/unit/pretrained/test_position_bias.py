@@ -268,6 +268,8 @@ def test_biases_matter_and_are_known_for_what_they_are(opened: Opened) -> None:
 
 WITH_TERMS = [name for name, family in FAMILIES.items() if family.bias == "terms"]
 WITH_SLOPES = [name for name, family in FAMILIES.items() if family.bias == "slopes"]
+SCALED = [name for name in WITH_SLOPES if "falcon" in name]
+"""Whose ALiBi is multiplied by the scale"""
 OPERANDS_OF_TERMS = ("query", "key", "relative_positions", "position_key", "position_query")
 SLOPES = 1 / 4, 1 / 16, 1 / 64, 1 / 256, 1 / 2, 1 / 8
 """Press et al. 2022: those of 4 heads, then every second one of 8"""
@@ -389,8 +391,10 @@ def test_the_script_computes_the_same(opened: Opened) -> None:
         inputs = pretrained_inputs(opened.model, text, pair, Place(kind, 1), walk)
         unknown = unknown_of(walk, opened.model.module_names(1, kind))
         namespace: dict[str, Any] = {}
+        code = script(cells(walk, inputs, place="a test", needs="torch", unknown=unknown))
+        assert ("# no bias is shown outside of the window\n" in code) == (opened.name == "longt5" and kind == "encoder")
         with redirect_stdout(io.StringIO()) as printed:
-            exec(script(cells(walk, inputs, place="a test", needs="torch", unknown=unknown)), namespace)
+            exec(code, namespace)
         assert "matrices are those that the page showed" in printed.getvalue()
         assert ({"position_bias", "biased"} <= set(namespace["SHOWN"])) == is_biased(opened, kind)
         assert set(walk.layer.position_terms) == set(namespace["SHOWN"]) & {
@@ -500,14 +504,14 @@ def test_tables_of_terms_that_no_picture_shows_are_in_no_link() -> None:
     assert not {"relative_positions", "position_key", "position_query"} & set(picture.AXES)
 
 
-@pytest.mark.parametrize("scale", [1.0, 0.125])
+@pytest.mark.parametrize("scale", [1.0, 0.125, 0.0, -0.5])
 @pytest.mark.parametrize("opened", WITH_TERMS, indirect=True)
 def test_with_another_scale_the_terms_are_multiplied_by_it_too(
     opened: Opened, scale: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Compare's what-if, against transformers' first layer with this scale."""
     theirs = import_module(type(opened.peer).__module__)
-    monkeypatch.setattr(theirs, "scaled_size_sqrt", lambda *_: torch.tensor(1 / scale))
+    monkeypatch.setattr(theirs, "scaled_size_sqrt", lambda *_: torch.tensor(1.0) / scale)
     with torch.inference_mode():
         done = opened.peer(torch.tensor([opened.trace.tokens.ids]), output_attentions=True)
     layer = opened.trace.layer(0)
@@ -518,8 +522,8 @@ def test_with_another_scale_the_terms_are_multiplied_by_it_too(
     torch.testing.assert_close(kept.attentions(), layer.attentions(), rtol=0, atol=0)
 
 
-@pytest.mark.parametrize("scale", [1.0, 0.125])
-@pytest.mark.parametrize("opened", [name for name in WITH_SLOPES if "falcon" in name], indirect=True)
+@pytest.mark.parametrize("scale", [1.0, 0.125, 0.0, -0.5])
+@pytest.mark.parametrize("opened", SCALED, indirect=True)
 def test_with_another_scale_falcons_alibi_is_multiplied_by_it_too(opened: Opened, scale: float) -> None:
     """Compare's what-if, against transformers' first module with this factor, which it multiplies scores + ALiBi by."""
     module = opened.peer.h[0].self_attention
@@ -554,13 +558,14 @@ def test_with_another_scale_a_bias_that_is_added_unscaled_stays(opened: Opened) 
     assert torch.equal(found.position_bias.cells, bias.cells)
 
 
-@pytest.mark.parametrize("opened", WITH_TERMS, indirect=True)
-def test_texts_of_a_batch_have_the_terms_that_they_have_alone(opened: Opened) -> None:
-    texts = [opened.model.tokenize(text) for text in (TEXT, PAIR)]
-    for number, (weights, _) in enumerate(opened.model.batch_weights(texts, "encoder")):
+@pytest.mark.parametrize("opened", [*WITH_TERMS, *SCALED], indirect=True)
+def test_texts_of_a_batch_have_the_bias_that_they_have_alone(opened: Opened) -> None:
+    texts = [opened.model.tokenize(text) for text in (TEXT, PAIR, "the cat")]
+    (kind,) = opened.trace.kinds
+    for number, (weights, _) in enumerate(opened.model.batch_weights(texts, kind)):
         for text, padded in zip(texts, weights, strict=True):
             n = len(text)
-            alone = opened.model.trace(text.text).layer(number).attentions()
+            alone = opened.model.trace(text.text).layer(number, kind).attentions()
             torch.testing.assert_close(padded[:, :n, :n], alone, rtol=1e-5, atol=1e-6)
 
 

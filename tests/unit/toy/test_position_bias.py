@@ -228,7 +228,8 @@ def test_what_is_said_of_a_bias() -> None:
     bias = matrix(walk, "position_bias")
     visible = bias.masked_fill(walk.layer.hidden(0), -torch.inf)
     q, k = divmod(int(visible.argmax()), len(IDS))
-    assert fact == f"Here it adds most to row {q}, column {k}: {float(bias[q, k]):.2f}, of bucket {q - k}."
+    where = f"of bucket {q - k} ({q - k} positions before)"
+    assert fact == f"Here it adds most to row {q}, column {k}: {float(bias[q, k]):.2f}, {where}."
     assert "(T5)" in notice and "table: a number for each of 32 buckets" in code
     assert said(ToyConfig(positions="alibi"), IDS[:1])[1] == ""
 

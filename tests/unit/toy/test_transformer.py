@@ -16,7 +16,15 @@ from torch import Tensor, nn
 from attnviz.links.link import read_link
 from attnviz.tokens import NoTokensError, WordTokenizer
 from attnviz.toy import lab_positions, sinusoidal_positions
-from attnviz.toy.config import EXAMPLE_TARGET, MAX_FEED_FORWARD, MAX_LAYERS, MAX_WIDTH, TransformerConfig, fitting_heads
+from attnviz.toy.config import (
+    EXAMPLE_TARGET,
+    MAX_FEED_FORWARD,
+    MAX_LAYERS,
+    MAX_WIDTH,
+    TransformerConfig,
+    fitting_heads,
+    why_fewer_heads,
+)
 from attnviz.toy.stacks import Encoder, Seq2Seq
 from attnviz.toy.transformer import ToyTransformer, Transformer, draw_stack, sizes_of, trace_transformer
 from attnviz.trace.model import AttentionSize, MapSize
@@ -302,6 +310,8 @@ def test_what_can_not_be_is_refused() -> None:
             TransformerConfig(**fields)  # type: ignore[arg-type]
     assert [fitting_heads(heads, 32) for heads in range(1, 9)] == [1, 2, 2, 4, 4, 4, 4, 8]
     assert fitting_heads(6, 48) == 6
+    assert why_fewer_heads(6, 32) == "a width of 32 can't be divided into 6 heads, so there are 4"
+    assert why_fewer_heads(4, 5) == "a width of 5 can't be divided into 4 heads, so there is 1"
 
 
 def test_the_parameters_of_each_part_are_torchs() -> None:

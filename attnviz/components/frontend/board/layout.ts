@@ -274,7 +274,7 @@ export function shorten(text: string, room: number, widthOf: WidthOf) {
   return "…";
 }
 
-const NAMED = /^\p{Lu} (=|[\p{Letter} ']+$)/u; // a matrix's symbol and its name, as "K key", or what it equals
+const NAMED = /^\p{Lu} [\p{Letter} ']+$/u; // a matrix's symbol and its name, as "K key"; no formula
 const EXPLAINED = /^(.+?)(?: =|:) /u; // a name, and what it is: "difference: half the sum of |p − q|"
 
 /** The title of a matrix in `room` px: whole, or its symbol or name alone, or shortened in the middle. */
