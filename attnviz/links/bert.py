@@ -95,8 +95,8 @@ BERT_KEYS: dict[str, Key] = {
     "blank_at": Key(
         None,
         Index(),
-        "the word hidden from the model; in fill the blank, the token masked besides the text's own masks (without "
-        "any: the last word, or in the app's own sentences one that the built-in model guesses)",
+        "the word hidden from the model; in fill the blank, a token masked besides the text's masks (without any: "
+        "mostly the last word)",
     ),
     "blank_kept": Key(5, Integer(1, MAX_KEPT), "how many of the likeliest tokens are listed"),
     "off": Key(((5, 11),), HeadsOff(), "the heads that are switched off: layer and head; empty for none"),

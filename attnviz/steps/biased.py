@@ -11,8 +11,8 @@ from attnviz.formatting import number
 from attnviz.steps.formula import attention_formula
 from attnviz.steps.picture import FEW, MorphSource, Operation, PanelSpec, Picture, panel, picture
 from attnviz.steps.step import Step
+from attnviz.trace.buckets import where_keys_are
 from attnviz.trace.matrices import matrix, operand
-from attnviz.trace.position_bias import where_keys_are
 
 if TYPE_CHECKING:
     from attnviz.trace.buckets import Buckets

@@ -1,8 +1,12 @@
-"""Buckets of distances, as T5's position bias has them. Does not import torch, so documents can be read without it."""
+"""Buckets of distances, as T5's position bias has them, and distances in words.
+
+Does not import torch, so documents can be read without it.
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -36,3 +40,12 @@ class Buckets:
         ratio = torch.log(distances.float().clamp(min=1) / single) / math.log(self.max_distance / single)
         wide = single + (ratio * (count - single)).long()
         return first + torch.where(distances < single, distances, wide.clamp(max=count - 1))
+
+
+def where_keys_are(distances: Sequence[int]) -> str:
+    """Return where keys at these distances, query minus key, are: "6 positions after", "3 to 8 positions before"."""
+    near, far = min(distances, key=abs), max(distances, key=abs)
+    if not far:
+        return "the same position"
+    count = f"{abs(far)}" if near == far else f"{abs(near)} to {abs(far)}"
+    return f"{count} position{'' if count == '1' else 's'} {'after' if far < 0 else 'before'}"

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from attnviz.reprs import ShortRepr
-from attnviz.trace.buckets import Buckets
+from attnviz.trace.buckets import Buckets, where_keys_are
 
 BiasKind = Literal["slopes", "buckets", "terms", "other"]
 """slopes: ALiBi, a slope times the distance. buckets: T5, a number for each range of distances. terms: DeBERTa,
@@ -248,15 +248,6 @@ class PositionBias(ShortRepr):
     def tensors(self) -> list[Tensor]:
         """Return the tensors that it keeps."""
         return [self.cells] if self.terms is None else self.terms.tensors()
-
-
-def where_keys_are(distances: Sequence[int]) -> str:
-    """Return where keys at these distances, query minus key, are: "6 positions after", "3 to 8 positions before"."""
-    near, far = min(distances, key=abs), max(distances, key=abs)
-    if not far:
-        return "the same position"
-    count = f"{abs(far)}" if near == far else f"{abs(near)} to {abs(far)}"
-    return f"{count} position{'' if count == '1' else 's'} {'after' if far < 0 else 'before'}"
 
 
 def alibi_slopes(heads: int) -> Tensor:
