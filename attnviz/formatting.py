@@ -50,23 +50,28 @@ def weight(value: float) -> str:
     return TINY_WEIGHT if text == NO_WEIGHT and value > 0 else text
 
 
-def percent(share: float, digits: int = 0) -> str:
+def percent(share: float, digits: int = 0, *, exactly: bool = False) -> str:
     """Return a share of 1 as a percentage, as the browser's `percent` does: "97 %"; "12.5 %" with one decimal.
 
-    Only nothing reads as 0 %, and only all as 100 %: what is less than a unit of the last digit away from either has
-    two digits of that distance, "0.40 %", "0.031 %", "99.85 %", or is "less than 0.01 %" or "more than 99.99 %".
+    Only nothing reads as 0 %, and only all, but for what float32 rounds away, as 100 %: what is less than a unit of the
+    last digit away from either has two digits of that distance, "0.40 %", "0.031 %", "99.85 %", or is "less than
+    0.01 %" or "more than 99.99 %".
 
     Args:
-        share: from 0 to 1; a ratio above 1 is rounded.
+        share: from 0 to 1.
         digits: decimals, where shares stand below each other or are compared: accuracies and probabilities have one,
             and four where a token's probability is compared with that of all others of a vocabulary.
+        exactly: whether a share that is only said to be less than something has a power of ten instead: "1.84e−7 %".
     """
-    of_100 = 100 * share
+    of_100 = 100 * float(share)
+    rounded = min(ROUNDED_PERCENT, 10**-digits / 2)
     units = min(of_100, 100 - of_100) * 10**digits + ROUNDED_PERCENT
-    if not 0 < of_100 <= 100 - ROUNDED_PERCENT or units >= 1:
+    if not 0 < of_100 <= 100 - rounded or units >= 1:
         return f"{number(of_100, digits)} %"
     if units >= 0.01:
         return f"{number(of_100, digits + (3 if units < 0.1 else 2))} %"
+    if exactly and of_100 < 50:
+        return f"{scientific(of_100, TINY_DIGITS)} %"
     least = 10 ** -(digits + 2)
     text = number(least if of_100 < 50 else 100 - least, digits + 2)
     return f"{'less' if of_100 < 50 else 'more'} than {text} %"

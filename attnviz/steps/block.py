@@ -124,13 +124,13 @@ def _residual_sum(
 
     def fact(walk: Walk) -> str:
         stream, added = terms(walk)
-        shares = lengths(walk, added) / lengths(walk, stream).clamp(min=1e-12)
-        largest = int(shares.argmax())
+        ratios = lengths(walk, added) / lengths(walk, stream).clamp(min=1e-12)
+        largest = int(ratios.argmax())
         return AnnotatedText.of(
-            f"Here what is added is on average {percent(float(shares.mean()))} as long as the row that it is added to, "
+            f"Here what is added is on average {number(100 * float(ratios.mean()), 0)} % as long as the row that it is added to, "
             "most in ",
             named(row(walk, largest), row=largest),
-            f": {percent(float(shares[largest]))}.",
+            f": {number(100 * float(ratios[largest]), 0)} %.",
         )
 
     return Step(

@@ -262,6 +262,15 @@ def test_a_scene_on_a_phone_has_its_picture_below_the_sentence_and_what_is_set_c
     expect(set_here).to_be_visible()
 
 
+def test_a_tap_on_a_word_of_a_scene_scrolls_to_what_it_names(app_url: str, touch: Window) -> None:
+    page = touch(*PHONE)
+    settled_at(page, f"{app_url}/bert?lesson=explanation&scene=2")
+    number = page.locator(".lesson-says .marked", has_text="0.9953")
+    expect(page.locator(".st-key-off_right").get_by_text("0.9953")).not_to_be_in_viewport()
+    number.tap()
+    expect(page.locator("[data-lit-item]", has_text="0.9953")).to_be_in_viewport()
+
+
 LOW = [(844, 390), (640, 360)]
 """Windows: a phone held sideways, and 1280 x 720 px at 200 %"""
 

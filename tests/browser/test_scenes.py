@@ -48,7 +48,8 @@ SAID = """
   };
   const isRead = (decimals) => {
     const shown = decimals.length ? numbers() : [];
-    return decimals.every((one) => shown.some((x) => x.toFixed(one.split(".")[1].length) === one));
+    const reads = (x, one) => x.toFixed(one.split(".")[1].length) === one && (Number(one) !== 100 || x === 100);
+    return decimals.every((one) => shown.some((x) => reads(x, one)));
   };
 """.replace("WRITTEN", WRITTEN.strip()).replace("PAINTED", PAINTED)
 

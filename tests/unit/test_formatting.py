@@ -8,6 +8,7 @@ from decimal import Decimal
 from itertools import product
 
 import numpy as np
+import numpy as np
 import pytest
 
 from attnviz.figures.style import cell_texts
@@ -88,7 +89,7 @@ def test_a_share_is_a_percentage_that_does_not_read_as_nothing_or_all(digits: in
 
 
 def test_a_percentage_is_rounded_as_decimal_rounds_it_and_has_two_digits_at_both_ends() -> None:
-    for share, digits in product(numbers.shares(), range(3)):
+    for share, digits in product(numbers.shares(), range(7)):
         text = percent(share, digits)
         exactly = Decimal(100 * share)
         if found := re.fullmatch(r"(less|more) than (\S+) %", text):
@@ -98,7 +99,14 @@ def test_a_percentage_is_rounded_as_decimal_rounds_it_and_has_two_digits_at_both
             continue
         read = Decimal(text.removesuffix(" %"))
         assert read == round(exactly, -int(read.as_tuple().exponent))
-        assert (read == 0) == (share == 0) and (read == 100) == (share > 1 - 9.99e-7), (share, text)
+        rounded = min(9.99e-7, 10**-digits / 200)
+        assert (read == 0) == (share == 0) and (read == 100) == (share > 1 - rounded), (share, text)
+
+
+def test_a_tiny_share_has_a_power_of_ten_where_it_is_compared_with_others() -> None:
+    shares = {0: "0.0 %", 1.84e-9: "1.84e−7 %", 0.000031: "0.0031 %", 0.125: "12.5 %", 0.999999: "more than 99.999 %"}
+    assert {share: percent(share, 1, exactly=True) for share in shares} == shares
+    assert percent(np.float32(0.9999035), 1) == percent(float(np.float32(0.9999035)), 1)
 
 
 def test_a_file_that_is_too_large_never_reads_as_large_as_the_limit() -> None:

@@ -79,13 +79,15 @@ def show_report(trained: TrainedClassifier) -> None:
 
 def decision_text(decision: Decision) -> str:
     """Return a sentence that says which action is taken."""
-    threshold = state.get("confidence")
+    numbers = (decision.confidence, state.get("confidence"))
+    is_close = len({percent(one, 1) for one in numbers}) == 1  # they are told apart
+    probability, threshold = (percent(one, 3 if is_close else 1) for one in numbers)
     likeliest = f"{decision.likeliest} {TITLES[decision.likeliest]}"
-    sure = f"with a probability of **{percent(decision.confidence, 1)}**"
+    sure = f"with a probability of **{probability}**"
     if decision.is_handed_over:
-        below = f"below the threshold of {percent(threshold)}"
+        below = f"below the threshold of {threshold}"
         return f"**Ask a human**: {likeliest} is the likeliest {sure}, which is {below}."
-    return f"**{likeliest[0].upper()}{likeliest[1:]}** {sure}; the threshold is {percent(threshold)}."
+    return f"**{likeliest[0].upper()}{likeliest[1:]}** {sure}; the threshold is {threshold}."
 
 
 def actions_html(typed: TypedText, decision: Decision) -> str:

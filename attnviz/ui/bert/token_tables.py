@@ -158,7 +158,7 @@ def _tokens_html(setup: RoundTripSetup) -> str:
     ):
         cells = "".join(
             f'<td class="tint" style="--part:{share / largest:.3f}">{named(labels[token])} '
-            f'<span class="p">{percent(share, 1)}</span></td>'
+            f'<span class="p">{percent(share, 1, exactly=True)}</span></td>'
             for token, share in zip(back.tokens[place].tolist(), probabilities[place], strict=True)
         )
         mark = '<td class="yes" aria-label="yes">✓</td>' if returns else '<td class="no" aria-label="no">✗</td>'
@@ -273,7 +273,7 @@ def _favoured_html(setup: RoundTripSetup, favoured: TokenExtremes, ids: Tensor, 
     bottom, top = float(favoured.smallest[0]), float(favoured.largest[0])
     is_bias = favoured.by == "bias"
     chances = [
-        f'<td class="n">{percent(probability, 1)}</td>' for probability in favoured.probabilities(numbers).tolist()
+        f'<td class="n">{percent(probability, 1, exactly=True)}</td>' for probability in favoured.probabilities(numbers).tolist()
     ]
     rows = "".join(
         f'<tr><td class="n">{rank}</td>'

@@ -146,10 +146,10 @@ def test_a_decision_is_told_with_its_probability_and_the_threshold(monkeypatch: 
     monkeypatch.setattr("attnviz.ui.bert.agent.state.get", {"confidence": 0.6}.__getitem__)
     assert agent.decision_text(Decision(3, 0, 0.456)) == (
         "**Ask a human**: 0 increase the dose is the likeliest with a probability of **45.6 %**, which is below the "
-        "threshold of 60 %."
+        "threshold of 60.0 %."
     )
     assert agent.decision_text(Decision(2, 2, 0.875)) == (
-        "**2 stop the treatment** with a probability of **87.5 %**; the threshold is 60 %."
+        "**2 stop the treatment** with a probability of **87.5 %**; the threshold is 60.0 %."
     )
 
 

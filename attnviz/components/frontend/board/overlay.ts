@@ -1,7 +1,7 @@
 // Highlights the hovered or pinned row, column and cell in every panel that shares them.
 
 import { INK, TEXT_INK } from "../core/colours.ts";
-import { setAttributes, svgElement } from "../core/dom.ts";
+import { bringIntoView, setAttributes, svgElement } from "../core/dom.ts";
 import { Names } from "./overlay_names.ts";
 import { cellBox, columnBox, lit, litIn, rowBox } from "./panels.ts";
 import { Regions } from "./overlay_regions.ts";
@@ -172,11 +172,7 @@ export class Overlay {
     requestAnimationFrame(() => {
       const marks = this.svg.querySelectorAll('[data-shape]:is([data-state="hovered"], [data-state="pinned"])');
       const shown = [...marks].filter((one) => !matrix || one.getAttribute("data-panel") === matrix);
-      const isSeen = (one: Element) => {
-        const { top, bottom } = one.getBoundingClientRect();
-        return top >= 0 && bottom <= window.innerHeight;
-      };
-      if (!shown.some(isSeen)) shown[0]?.scrollIntoView({ block: "center" });
+      bringIntoView(shown);
     });
   }
 

@@ -47,6 +47,15 @@ export function download(file: Blob, name: string) {
   setTimeout(() => URL.revokeObjectURL(link.href), READ);
 }
 
+/** Scrolls to the first of some elements, if none of them is in the window. */
+export function bringIntoView(elements: Element[]) {
+  const isSeen = (one: Element) => {
+    const { top, bottom } = one.getBoundingClientRect();
+    return top >= 0 && bottom <= window.innerHeight;
+  };
+  if (!elements.some(isSeen)) elements[0]?.scrollIntoView({ block: "center" });
+}
+
 export const span = (className: string, ...children: (Node | string)[]) =>
   element("span", { class: className }, ...children);
 

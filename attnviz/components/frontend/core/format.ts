@@ -47,11 +47,13 @@ export function weightText(value: number, digits: number = FORMAT.digits) {
   return digits < FORMAT.digits ? `≈ ${shown}` : shown;
 }
 
-/** A share of 1, as attnviz/formatting.py's `percent` writes it: only nothing reads as 0 %, and only all as 100 %. */
+/** A share of 1, as attnviz/formatting.py's `percent` writes it: only nothing reads as 0 %, and only all as
+ * 100 %. */
 export function percent(share: number, digits = 0) {
   const of100 = 100 * share;
+  const rounded = Math.min(FORMAT.rounded, 10 ** -digits / 2);
   const units = Math.min(of100, 100 - of100) * 10 ** digits + FORMAT.rounded;
-  if (!(of100 > 0 && of100 <= 100 - FORMAT.rounded) || units >= 1) return `${fixed(of100, digits)} %`;
+  if (!(of100 > 0 && of100 <= 100 - rounded) || units >= 1) return `${fixed(of100, digits)} %`;
   if (units >= 0.01) return `${fixed(of100, digits + (units < 0.1 ? 3 : 2))} %`;
   const least = 10 ** -(digits + 2);
   const text = fixed(of100 < 50 ? least : 100 - least, digits + 2);

@@ -2,8 +2,8 @@
 // pins it. The other way round, words light up that name what is lit in the picture. Words that name a part of the page
 // alone belong to the page: page/items.ts follows them, on every page.
 
-import { perFrame } from "../core/dom.ts";
-import { components, ItemLight, itemsOf } from "./items.ts";
+import { bringIntoView, perFrame } from "../core/dom.ts";
+import { components, ItemLight, itemsOf, partsNamed } from "./items.ts";
 import { DARK, headOf, isChosen, isElsewhere, isShown, litBy } from "./named.ts";
 import { MARKED, targetOf } from "./text.ts";
 
@@ -126,6 +126,7 @@ export class Marks {
     if (this.held !== word && this.pointed === word) this.pointed = null; // what is let go of goes dark at once
     this.name();
     this.light();
+    if (this.held === word || isStep) bringIntoView(partsNamed(itemsOf(target.item), word.textContent ?? ""));
     this.onPress(target);
   }
 

@@ -190,8 +190,8 @@ function bucketSaid(matrices: HeadMatrices, q: number, k: number) {
 function sumSaid({ matrices, step, q }: Pinned): Parts {
   const [stream, added] = (step.picture?.operations[step.name]?.of ?? []).map((name) => rowOf(matrices, name, q));
   if (!stream || !added) return [];
-  const ratio = percent(length(added) / Math.max(length(stream), 1e-12));
-  return ["Here what is added to ", row(matrices, q), `, is ${ratio} as long as the row itself.`];
+  const ratio = (100 * length(added)) / Math.max(length(stream), 1e-12);
+  return ["Here what is added to ", row(matrices, q), `, is ${fixed(ratio, 0)} % as long as the row itself.`];
 }
 
 function normSaid({ matrices, step, q }: Pinned): Parts {
