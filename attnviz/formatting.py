@@ -61,20 +61,22 @@ def percent(share: float, digits: int = 0, *, exactly: bool = False) -> str:
         share: from 0 to 1.
         digits: decimals, where shares stand below each other or are compared: accuracies and probabilities have one,
             and four where a token's probability is compared with that of all others of a vocabulary.
-        exactly: whether a share that is only said to be less than something has a power of ten instead: "1.84e−7 %".
+        exactly: for cells of a table whose shares differ by powers of ten: below 50 % each has at least two significant
+            digits, "0.65 %", "1.84e−7 %", and nearly all is "> 99.99 %".
     """
     of_100 = 100 * float(share)
+    if exactly and 0 < of_100 < 50:
+        places = 1 - math.floor(math.log10(of_100))
+        return f"{number(of_100, max(digits, places)) if places < 5 else scientific(of_100)} %"
     rounded = min(ROUNDED_PERCENT, 10**-digits / 2)
     units = min(of_100, 100 - of_100) * 10**digits + ROUNDED_PERCENT
     if not 0 < of_100 <= 100 - rounded or units >= 1:
         return f"{number(of_100, digits)} %"
     if units >= 0.01:
         return f"{number(of_100, digits + (3 if units < 0.1 else 2))} %"
-    if exactly and of_100 < 50:
-        return f"{scientific(of_100, TINY_DIGITS)} %"
     least = 10 ** -(digits + 2)
     text = number(least if of_100 < 50 else 100 - least, digits + 2)
-    return f"{'less' if of_100 < 50 else 'more'} than {text} %"
+    return f"{'>' if exactly else 'less than' if of_100 < 50 else 'more than'} {text} %"
 
 
 def larger(size: int, limit: int) -> str:

@@ -236,7 +236,8 @@ def _check_heads(arguments: argparse.Namespace, view: Mapping[str, Any], takes: 
     if asked and shared not in (None, heads, *shared_counts(heads)):
         fewer = "" if heads == view["heads"] else f"{why_fewer_heads(view['heads'], view['width'])}; "
         whose = "the link's " if arguments.kv_heads is None else ""
-        which = f"{whose}{counted(shared, 'head')} of keys and values"
+        other = " (--kv-heads takes another number)" if whose else ""
+        which = f"{whose}{counted(shared, 'head')} of keys and values{other}"
         raise UsageError(f"{asked}: {fewer}{counted(heads, 'head')} can't share {which}")
 
 

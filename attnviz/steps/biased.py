@@ -15,6 +15,8 @@ from attnviz.trace.buckets import where_keys_are
 from attnviz.trace.matrices import matrix, operand
 
 if TYPE_CHECKING:
+    from torch import Tensor
+
     from attnviz.trace.buckets import Buckets
     from attnviz.trace.position_bias import PositionBias, PositionTerms, TermName
     from attnviz.trace.walk import Walk
@@ -126,14 +128,16 @@ def _fact(walk: Walk) -> str:
     return AnnotatedText.of(
         "Here it adds most to ",
         named(f"row {q}, column {k}", row=q, column=k, matrix="position_bias"),
-        f": {number(float(cells[q, k]))}{_bucket_in_words(walk, bias.buckets, q, k)}.",
+        f": {number(float(cells[q, k]))}{_bucket_in_words(cells, bias.buckets, q, k)}.",
     )
 
 
-def _bucket_in_words(walk: Walk, buckets: Buckets | None, q: int, k: int) -> str:
+def _bucket_in_words(bias: Tensor, buckets: Buckets | None, q: int, k: int) -> str:
+    """Return the bucket of a cell of the bias (Tq, Tk), and the distances in it at which there is a bias."""
     if buckets is None:
         return ""
-    longest, sign = max(walk.layer.query.shape[1], walk.layer.key.shape[1]), -1 if k > q else 1
+    ends = (row.isfinite().nonzero() - place for place, row in ((0, bias[0]), (len(bias) - 1, bias[-1])))
+    longest, sign = 1 + max(int(distances.abs().max()) for distances in ends), -1 if k > q else 1
     numbers = (buckets.of(1, longest)[0] if k > q else buckets.of(longest, 1)[:, 0]).tolist()
     own = numbers[abs(q - k)]
     same = [sign * distance for distance, number in enumerate(numbers) if number == own]

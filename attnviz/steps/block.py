@@ -127,8 +127,8 @@ def _residual_sum(
         ratios = lengths(walk, added) / lengths(walk, stream).clamp(min=1e-12)
         largest = int(ratios.argmax())
         return AnnotatedText.of(
-            f"Here what is added is on average {number(100 * float(ratios.mean()), 0)} % as long as the row that it is added to, "
-            "most in ",
+            f"Here what is added is on average {number(100 * float(ratios.mean()), 0)} % as long as the row that it is "
+            "added to, most in ",
             named(row(walk, largest), row=largest),
             f": {number(100 * float(ratios[largest]), 0)} %.",
         )

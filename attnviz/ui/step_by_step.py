@@ -202,7 +202,7 @@ def _following(here: ShownHead) -> dict[str, Any] | None:
     last = all_places[-1]
     leads = description.shows_logits and here.place.stack == last.stack
     unknown = numbers if description.norm_first is None else description.attention_alone.get(here.kind, ())
-    if not here.source.has_names or not (leads or unknown):
+    if not here.source.has_names or here.source.key not in page.sources or not (leads or unknown):
         return None
     stack = [place for place in all_places if place.stack == last.stack]
 

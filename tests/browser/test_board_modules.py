@@ -1085,7 +1085,7 @@ def test_what_has_no_room_above_and_below_a_narrow_matrix_is_its_symbol_and_the_
     heads = [str(head) for head in range(12)]
     assert run("board/layout.ts", body) == [
         ["K", "X"],
-        ["A ·…ed", "+ c…on", "x ·…b₁", "W"],
+        ["A ·…ed", "+ c…on", "x ·…b₁", "W que…"],
         ["K key", "hea…ts"],
         ["weights", "difference"],
         heads[::2],

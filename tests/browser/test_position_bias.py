@@ -123,7 +123,7 @@ def test_distances_are_in_the_same_buckets(run: Run, count: int, most: int, both
     for offset, found in zip((-3, -50, 200), run("core/buckets.ts", body, given), strict=True):
         row = expected[-1, ::-1] if offset < 0 else expected[0]  # by distance
         same = np.flatnonzero(row == row[abs(offset)])
-        assert (found["first"], found["last"]) == (max(1, same.min()), same.max())
+        assert (found["first"], found["last"]) == (same.min(), same.max())
 
 
 def test_the_cells_of_the_pictures_and_their_arithmetic_are_torchs(see: See) -> None:

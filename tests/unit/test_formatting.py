@@ -8,7 +8,6 @@ from decimal import Decimal
 from itertools import product
 
 import numpy as np
-import numpy as np
 import pytest
 
 from attnviz.figures.style import cell_texts
@@ -103,9 +102,15 @@ def test_a_percentage_is_rounded_as_decimal_rounds_it_and_has_two_digits_at_both
         assert (read == 0) == (share == 0) and (read == 100) == (share > 1 - rounded), (share, text)
 
 
-def test_a_tiny_share_has_a_power_of_ten_where_it_is_compared_with_others() -> None:
-    shares = {0: "0.0 %", 1.84e-9: "1.84e−7 %", 0.000031: "0.0031 %", 0.125: "12.5 %", 0.999999: "more than 99.999 %"}
+def test_shares_in_a_table_have_two_significant_digits_and_powers_of_ten() -> None:
+    shares = {
+        0: "0.0 %", 1.84e-9: "1.84e−7 %", 0.000031: "0.0031 %", 0.0065: "0.65 %", 0.125: "12.5 %", 0.7: "70.0 %",
+        0.99996: "99.9960 %", 0.999996: "> 99.999 %", 1: "100.0 %",
+    }  # fmt: skip
     assert {share: percent(share, 1, exactly=True) for share in shares} == shares
+
+
+def test_a_percentage_of_float32_is_that_of_the_number() -> None:
     assert percent(np.float32(0.9999035), 1) == percent(float(np.float32(0.9999035)), 1)
 
 

@@ -314,7 +314,8 @@ def fit_title(title: str, max_width: float) -> tuple[str, float]:
     if smaller >= SMALLEST_NAME:
         return title, smaller
     if _NAMED.fullmatch(title):
-        return title[0], NAME
+        cuts = (f"{title[:kept]}…" for kept in range(len(title) - 1, 2, -1) if title[0] == "W")  # Q, K, V each have one
+        return next((cut for cut in cuts if fonts.width(cut, NAME, bold=True) <= max_width), title[0]), NAME
     name = _EXPLAINED.match(title)
     return shorten(name[1] if name else title, max_width, NAME, bold=True), NAME
 

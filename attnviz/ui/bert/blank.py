@@ -159,13 +159,14 @@ def _choose(model: PretrainedModel, tokens: Tokens) -> None:
     state.bound(
         "blank_at", st.selectbox, f"Mask this token, or type {MASK} in the text", list(names), index=None,
         format_func=names.get, among=[None, *names],
-        placeholder=f"only each {MASK} of the text" if masks_in(model, tokens) else _first_named(tokens),
+        placeholder=f"only each {MASK} of the text" if masks_in(model, tokens) else _first_named(model, tokens),
     )  # fmt: skip
 
 
-def _first_named(tokens: Tokens) -> str:
+def _first_named(model: PretrainedModel, tokens: Tokens) -> str:
     """Return in words what is masked without a choice and a mask."""
-    return f"“{FIRST[tokens.text][1]}”" if tokens.text in FIRST else "the last word"
+    first = _first_masked(model, tokens)
+    return "the last word" if first in (None, last_word(model, tokens)) else f"“{tokens.source(first).strip()}”"
 
 
 def _show_likely(model: PretrainedModel, blanks: Blanks) -> None:

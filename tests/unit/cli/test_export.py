@@ -202,9 +202,9 @@ WHOLE_LINK = "https://hall.example/transformer?text=a+b&"
          "4 heads can't share 3 heads of keys and values"),
         (f"{WHOLE_LINK}heads=4&kv_heads=2", ("--heads", "3"), "--heads 3: a width of 32 can't be divided into 3 heads"),
         (f"{WHOLE_LINK}heads=4&kv_heads=4", ("--heads", "2"),
-         ": --heads 2: 2 heads can't share the link's 4 heads of keys and values"),
+         ": --heads 2: 2 heads can't share the link's 4 heads of keys and values (--kv-heads takes another number)"),
         (f"{TOYS_LINK}heads=4&kv_heads=2", ("--heads", "3"),
-         ": --heads 3: 3 heads can't share the link's 2 heads of keys and values"),
+         ": --heads 3: 3 heads can't share the link's 2 heads of keys and values (--kv-heads takes another number)"),
         (f"{TOYS_LINK}heads=4&qkv=identity", ("--kv-heads", "2"), "--kv-heads needs --qkv linear"),
     ],
 )  # fmt: skip

@@ -92,5 +92,5 @@ def explanation() -> dict[int, Sequence[str]]:
         6: [written(without(off(6))[0], 4)],
         7: [written(one, 1) for one in (negative([]), negative(off(7)))],
         8: [written(rolled[RIDDEN]), written(rolled[0])],
-        9: [written(answered, 1), written(right, 1)],
+        9: [written(answered, 1)],
     }

@@ -59,9 +59,9 @@ def forming() -> dict[int, Sequence[str]]:
     assert min(at(0, 1, 0)[17]) > 0  # nobody is left out
     assert max(one.best("match") or 0 for one in recording.view.evaluations if one.step <= 100) < 0.15
     assert max(one.accuracy for one in reverse.view.evaluations if one.step <= 300) == 0
+    assert 0.999 < told(800).accuracy < 1  # nearly all
     assert recording.plan.model.layers == 2  # type: ignore[union-attr]
     return {
-        1: [share(told(800).accuracy)],
         2: [written(told(0).loss), written(log(26))],
         3: [written(told(100).loss), share(told(100).accuracy)],
         4: [written(back[6]), written(at(200, 0, 1)[7, 6])],

@@ -280,7 +280,12 @@ const EXPLAINED = /^(.+?)(?: =|:) /u; // a name, and what it is: "difference: ha
 /** The title of a matrix in `room` px: whole, or its symbol or name alone, or shortened in the middle. */
 export function fitTitle(title: string, room: number, widthOf: WidthOf) {
   if (widthOf(title) <= room) return title;
-  if (NAMED.test(title)) return title[0];
+  const isNamed = NAMED.test(title);
+  for (let kept = title.length - 1; isNamed && title[0] === "W" && kept > 2; kept -= 1) {
+    const cut = `${title.slice(0, kept)}…`; // Q, K and V each have a W
+    if (widthOf(cut) <= room) return cut;
+  }
+  if (isNamed) return title[0];
   return shorten(EXPLAINED.exec(title)?.[1] ?? title, room, widthOf);
 }
 

@@ -134,11 +134,12 @@ export class Names {
     const kind = side === "rows" ? panel.rows : panel.cols;
     const label = this.labels[kind]?.[index];
     if (label === undefined) return;
-    const shown = shorten(label, room - this.widthOf(`${index} `), this.widthOf);
-    if (shown !== label) this.wholes.push(`${index} ${label}`);
+    const beside = shorten(label, room - this.widthOf(`${index} `), this.widthOf);
+    const shown = beside === "…" ? shorten(label, room, this.widthOf) : `${index} ${beside}`; // rather the word alone
+    if (beside !== label) this.wholes.push(`${index} ${label}`);
     const name = (this.elements[this.written] ??= this.svg.appendChild(made("text", { stroke: GROUND })));
     this.written += 1;
-    name.textContent = `${index} ${shown}`;
+    name.textContent = shown;
     const { x, y, turn, anchor } = place;
     const wide = this.widthOf(name.textContent);
     const box: BoxNumbers =

@@ -26,14 +26,15 @@ export function bucketOf(offset: number, { count, max_distance: most, both_sides
   return first + Math.min(single + Math.floor(float(share * float(ofSide - single))), ofSide - 1);
 }
 
-/** The first and the last distance in the bucket of a distance, of those from 0 to `longest`. */
+/** The first and the last distance in the bucket of a distance, of those from 0 to `longest` on its side. */
 export function rangeOf(offset: number, buckets: Buckets, longest: number) {
-  const sign = offset > 0 ? 1 : -1;
+  const isAfter = offset > 0 || (offset === 0 && !buckets.both_sides); // one bucket for the query and all after it
+  const sign = isAfter ? 1 : -1;
   const bucket = bucketOf(offset, buckets);
   let [first, last] = [Math.abs(offset), Math.abs(offset)];
-  while (first > 1 && bucketOf(sign * (first - 1), buckets) === bucket) first -= 1;
+  while (first > 0 && bucketOf(sign * (first - 1), buckets) === bucket) first -= 1;
   while (last < longest && bucketOf(sign * (last + 1), buckets) === bucket) last += 1;
-  return { first, last };
+  return { first, last, isAfter };
 }
 
 /** Where keys are, by how many positions they are from the query: "6 positions after", "3 to 8 positions before". */

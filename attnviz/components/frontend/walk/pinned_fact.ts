@@ -95,7 +95,7 @@ function columnSaid(matrices: HeadMatrices, k: number): Parts {
   const begin = ["Here ", column(matrices, k)];
   if (isHidden.every(Boolean)) {
     // A finite number hides it, so a row of which it hides every key has weights all the same.
-    const from = [" It gets ", words, " from ", row(matrices, q), ", as every key is hidden there."];
+    const from = [" It gets up to ", words, " from rows of which every key is hidden."];
     return [...begin, ", is hidden from every row.", ...(weight ? from : [])];
   }
   if (!weight) return [...begin, ", gets ", words, ` from every row${isHidden.some(Boolean) ? " that sees it" : ""}.`];
@@ -178,12 +178,15 @@ function biasedSaid({ matrices, step, q, k }: Pinned): Parts {
 
 /** The bucket of the distance of a cell, or what its row of a table stands for, where the layer has some. */
 function bucketSaid(matrices: HeadMatrices, q: number, k: number) {
-  const { buckets, key } = matrices.document.header;
+  const { buckets } = matrices.document.header;
   const [offset, relative] = [k - q, matrices.get("relative_positions")];
   if (relative) return `, for ${vectorSaid(relative.data, relative.shape[1], { q, k })}`;
   if (!buckets) return "";
-  const range = rangeOf(offset, buckets, key.labels.length - 1);
-  const several = range.first === range.last ? "" : ` (${positionsSaid(range, offset > 0)})`;
+  const ends = [0, matrices.document.header.query.labels.length - 1].flatMap((row) =>
+    [...(rowOf(matrices, "position_bias", row) ?? [])].map((bias, at) => (Number.isNaN(bias) ? 0 : Math.abs(at - row))),
+  );
+  const range = rangeOf(offset, buckets, Math.max(...ends)); // a window has no bias beyond it
+  const several = range.first === range.last ? "" : ` (${positionsSaid(range, range.isAfter)})`;
   return `, of bucket ${bucketOf(offset, buckets)}${several}`;
 }
 
