@@ -83,6 +83,7 @@ def explanation() -> dict[int, Sequence[str]]:
     assert abs(negative([(0, 2)]) - negative([])) < 1  # per cent: hardly anything changes
     rolled = list(rollout(mean_weights(layer) for layer in trace(BICYCLE).layers["encoder"]))[5][IT]
     answered, right = answered_without(Place("decoder", 0), 0)
+    assert 99.9 < right < 100  # nearly all
     return {
         1: [written(trace(BICYCLE).attentions(3)[1, IT, RIDDEN])],
         2: [written(whole, 4), str(order.index(3 * 12 + 1))],
