@@ -375,7 +375,8 @@ def styled(page: Page) -> int:
     events = json.loads(browser.stop_tracing())["traceEvents"]
     counts = [event["args"]["elementCount"] for event in events if "elementCount" in event.get("args", {})]
     assert counts
-    return max(counts)
+    count: int = max(counts)
+    return count
 
 
 @pytest.mark.parametrize(
@@ -391,7 +392,7 @@ def test_a_change_of_one_element_does_not_style_the_whole_page_anew(
 ) -> None:
     page = touch(*size)
     settled_at(page, app_url + link)
-    assert styled(page) < 12
+    assert styled(page) < 20
     bad = page.add_style_tag(content=":root:has(.stMain) * { --x: 1 }")
     assert styled(page) > 100
     bad.evaluate("(tag) => tag.remove()")  # the page is that of the next test

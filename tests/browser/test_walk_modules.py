@@ -165,7 +165,7 @@ def test_a_column_of_zeros_gets_most_from_no_row(run: Run) -> None:
     pins = [["weights", None, 2], ["weights", 0, None], ["weights", 0, 2]]
     found = run("walk/pinned_fact.ts", fact, {"pins": pins, "header": {"isFinite": True}})
     assert [text for text, _ in found] == [
-        "Here column 2, “c”, is hidden from every row. It gets 20 % from row 0, “the”, as every key is hidden there.",
+        "Here column 2, “c”, is hidden from every row. It gets up to 20 % from rows of which every key is hidden.",
         "In row 0, “the”, every key is hidden, yet it puts 20 % on column 0, “a”; the sink takes 40 %.",
         "In row 0, “the”, every key is hidden, yet it puts 20 % on column 2, “c”; the sink takes 40 %.",
     ]
