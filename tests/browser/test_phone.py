@@ -389,8 +389,8 @@ def styled(page: Page) -> float:
     ],
 )
 def test_a_change_of_one_element_does_not_style_the_whole_page_anew(
-    app_url: str, touch: Window, link: str, size: tuple[int, int]
+    app_url: str, page: Page, link: str, size: tuple[int, int]
 ) -> None:
-    page = touch(*size)
-    settled_at(page, app_url + link)
+    """In a page of its own: what Chromium has noted of an element for a rule of another size or view stays noted."""
+    settled_at(sized(page, *size), app_url + link)
     assert styled(page) < 20  # of some 180
