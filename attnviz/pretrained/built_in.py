@@ -50,7 +50,7 @@ from attnviz.trace.recorder import Call, Pass, is_replacing, recording
 from attnviz.trace.vocabulary import Vocabulary
 
 EXAMPLE = (101, 102)
-"""Token ids of the example from which the graph is traced: [CLS] [SEP]. The graph takes any number of tokens."""
+"""Token ids of the example from which the graph is traced: [CLS] and [SEP]. The graph takes any number of tokens."""
 OPERANDS = 4
 """The number of tensors that `RecordedBert` returns for each layer"""
 

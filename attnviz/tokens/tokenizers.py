@@ -298,7 +298,7 @@ class WordPiece:
         return sorted((id_, piece) for piece, id_ in self._tokenizer.get_vocab().items())
 
     def is_special(self, id_: int) -> bool:
-        """Whether an id is one of BERT's special tokens, [PAD] [UNK] [CLS] [SEP] [MASK], typed or added."""
+        """Whether an id is one of BERT's special tokens, [PAD], [UNK], [CLS], [SEP] or [MASK], typed or added."""
         return id_ in self._tokenizer.get_added_tokens_decoder()
 
     def _check(self, id_: int) -> int:
