@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import lru_cache
+from typing import NamedTuple
 
 PARTS = ("hidden", "diagonal", "largest", "smallest")
 """Parts of matrices of queries by keys: the cells that the mask hides, those of a token with itself, and the cell with
@@ -64,8 +65,7 @@ class Target:
             raise MarkError("A mark names nothing.")
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """Characters [start, end) of a text, and what they name."""
 
     start: int

@@ -4,7 +4,7 @@ Four fifths of the changes are steps, heads and layers; one fifth is a text that
 Everybody thinks for two seconds on average. A change lasts as long as a browser waits for the server: steps, heads and
 layers that it has take no time, and are sent with the next text. A layer that it does not have takes as long as its
 document. A text takes until the run has ended and the document of its layer has come. Who then looks at it for a second
-has the browser fetch the neighbouring layers, which nobody waits for.
+has the browser fetch the neighbouring layers, which nobody waits for, if it was at another layer of this text before.
 """
 
 from __future__ import annotations
@@ -282,20 +282,32 @@ async def write_ours(visitor: Visitor) -> float:
     return await visitor.write("text", new_text(), also=also) + await fetch_layer(visitor)
 
 
-async def fetch_layer(visitor: Visitor, beside: int = 0) -> float:
-    """Fetch the document of the chosen layer, or of one beside it, if there is one, and return the ms that it took."""
+async def fetch_layer(visitor: Visitor) -> float:
+    """Fetch the document of the chosen layer, and return the ms that it took."""
+    documents, layer = _layers(visitor)
+    return await visitor.fetch(documents[layer])
+
+
+async def fetch_beside(visitor: Visitor) -> None:
+    """Fetch the documents of the neighbouring layers, if there is one of another layer of this text."""
+    documents, layer = _layers(visitor)
+    if len(visitor.fetched.intersection(documents)) > 1:
+        for beside in (layer + 1, layer - 1):
+            if 0 <= beside < len(documents):
+                await visitor.fetch(documents[beside])
+
+
+def _layers(visitor: Visitor) -> tuple[list[str], int]:
+    """Return the digests of all layers' documents, and the number of the chosen layer."""
     header, _ = read_payload(visitor.sent["walk"])
-    documents = header["documents"]
-    layer = visitor.unsent.get("layer", header["values"]["layer"]) + beside
-    return await visitor.fetch(documents[layer]) if 0 <= layer < len(documents) else 0.0
+    return header["documents"], visitor.unsent.get("layer", header["values"]["layer"])
 
 
 async def think(visitor: Visitor, seconds: float, *, ours: bool) -> None:
     """Look at the page; after a while its browser fetches what may come next."""
     if ours and seconds > REST:
         await asyncio.sleep(REST)
-        for beside in (1, -1):
-            await fetch_layer(visitor, beside)
+        await fetch_beside(visitor)
         seconds -= REST
     await asyncio.sleep(seconds)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import fields
+from functools import cache
 from operator import attrgetter
 from typing import Any
 
@@ -142,7 +143,12 @@ def write_header(header: Header) -> str:
 
 def _fields(value: Any) -> dict[str, Any]:
     """Return a dataclass's fields by name. `dataclasses.asdict` would copy the values."""
-    return {field.name: getattr(value, field.name) for field in fields(value)}
+    return {name: getattr(value, name) for name in _names(type(value))}
+
+
+@cache
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in fields(kind))
 
 
 def said_to_json(texts: OfHeads) -> Any:

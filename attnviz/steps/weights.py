@@ -71,9 +71,8 @@ def faint(walk: Walk) -> str:
 def _weights_fact(walk: Walk) -> str:
     """Name a row that sees no key, or else the largest weight on another token: a weight on itself says less."""
     summary = walk.summary
-    sink = walk.steps.sink
-    if sink is not None:
-        return _sink_fact(walk, sink[:, 0])
+    if walk.layer.sinks is not None and walk.steps.sink is not None:
+        return _sink_fact(walk, walk.steps.sink[:, 0])
     if walk.layer.mask.hides_rows:
         return _row_without_keys(walk)
     if summary.strongest_weight <= 0:

@@ -386,9 +386,10 @@ def test_what_may_be_looked_at_next_is_fetched_where_it_is_small(run: Run) -> No
         ahead: [
           ahead(5, { references }, {}), ahead(3, { references }, {}, { "key/5": array(1) }), ahead(5,
             { references: large }, {}),
-          ahead(8, {}), ahead(8, {}, undefined, {}, [6]), ahead(8, { layer: 0 }), ahead(8, { layer: 3 }),
-          ahead(8, {}, undefined, { a: array(512, 512) }), ahead(8, {}, undefined, { a: array(512, 513) }),
-          ahead(8, {}, undefined, {}, [], {}),
+          ahead(8, {}), ahead(8, {}, undefined, {}, [4, 0]), ahead(8, {}, undefined, {}, [4, 6]),
+          ahead(8, { layer: 0 }, undefined, {}, [4, 0]), ahead(8, { layer: 3 }, undefined, {}, [4, 0]),
+          ahead(8, {}, undefined, { a: array(512, 512) }, [4, 0]),
+          ahead(8, {}, undefined, { a: array(512, 513) }, [4, 0]), ahead(8, {}, undefined, {}, [4, 0], {}),
         ],
         kept: keep(), anew: await anew(),
         refused: [await refused({}, "document 2"), await refused({}, "array 1 query/0"),
@@ -405,7 +406,8 @@ def test_what_may_be_looked_at_next_is_fetched_where_it_is_small(run: Run) -> No
     *before_the_script, with_it = found["ahead"]
     assert before_the_script == [["script", *files] for files in (
         arrays(8, 3), arrays(5, without="key/5"), arrays(3),
-        ["document 6", "document 2"], ["document 2"], ["document 2"], [],
+        [], ["document 6", "document 2"], ["document 2"],
+        ["document 2"], [],
         ["document 6", "document 2"], [],
     )]  # fmt: skip
     assert with_it == ["document 6", "document 2"]

@@ -163,7 +163,8 @@ export class Loading {
 
   /**
    * Fetches what is next to a head of a document, where it is small: the script that shows matrices, its arrays in the
-   * neighbouring heads, and the neighbouring layers. What does not come is fetched when it is looked at.
+   * neighbouring heads, and, for who has gone to another layer of the text, the neighbouring layers: few do, and each
+   * document costs the server 5 ms. What does not come is fetched when it is looked at.
    */
   ahead(document: WalkDocument, head: number) {
     const { header, arrays } = document;
@@ -178,7 +179,7 @@ export class Loading {
         files.push(...names.map((name) => arrayName(layer, name)));
       }
     }
-    if (sizeOf(Object.values(arrays).map(({ shape }) => shape)) <= SMALL) {
+    if (this.documents.size > 1 && sizeOf(Object.values(arrays).map(({ shape }) => shape)) <= SMALL) {
       const { layers = [] } = this.home;
       const here = layers.indexOf(layer);
       const beside = here < 0 ? [] : [layers[here + 1], layers[here - 1]];
