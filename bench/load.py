@@ -91,7 +91,9 @@ class Visitor:
         """Open the page's websocket."""
         at = urlsplit(self.url)
         self._query = at.query
-        self._http = httpx2.AsyncClient(base_url=f"http://{at.netloc}", timeout=TIMEOUT)
+        # The server closes a connection after 5 s of rest. A browser that has just sent on it sends again; httpx fails.
+        limits = httpx2.Limits(keepalive_expiry=4)
+        self._http = httpx2.AsyncClient(base_url=f"http://{at.netloc}", timeout=TIMEOUT, limits=limits)
         self._socket = await websockets.connect(
             f"ws://{at.netloc}/_stcore/stream", subprotocols=[websockets.Subprotocol("streamlit")],
             origin=websockets.Origin(f"http://{at.netloc}"), max_size=None, compression=None, ping_interval=None,

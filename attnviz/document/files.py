@@ -143,11 +143,12 @@ def write_header(header: Header) -> str:
 
 def _fields(value: Any) -> dict[str, Any]:
     """Return a dataclass's fields by name. `dataclasses.asdict` would copy the values."""
-    return {name: getattr(value, name) for name in _names(type(value))}
+    names = _field_names(type(value))  # type: ignore[arg-type]  # mypy does not know that classes are hashable
+    return {name: getattr(value, name) for name in names}
 
 
 @cache
-def _names(kind: type) -> tuple[str, ...]:
+def _field_names(kind: Any) -> tuple[str, ...]:
     return tuple(field.name for field in fields(kind))
 
 

@@ -25,6 +25,7 @@ from attnviz.document.value import (
 )
 from attnviz.formatting import scale_label
 from attnviz.measures.thumbnails import hidden_thumbnail
+from attnviz.measures.thumbnails import thumbnails as thumbnails_of
 from attnviz.trace.matrices import OF_BIAS, find_matrix, heads_matrix, matrix
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from torch import Tensor
 
+    from attnviz.attention import AttentionSteps
     from attnviz.tokens import Tokens
     from attnviz.trace.walk import Walk
 
@@ -52,7 +54,7 @@ def document_of_layer(
     walk: Walk,
     heads: Sequence[int] | None = None,
     *,
-    thumbnails: npt.NDArray[np.uint8] | None = None,
+    thumbnails: bool = False,
     refer_to: ReferTo | None = None,
 ) -> Document:
     """Make the document of several heads of a layer, with averages or the steps of a block if the walk has them.
@@ -62,7 +64,7 @@ def document_of_layer(
     Args:
         walk: any head of the layer.
         heads: the heads; None takes all.
-        thumbnails: thumbnails of the weights of all heads of the layer, (H, n, m), from `attnviz.measures.thumbnails`.
+        thumbnails: whether it has thumbnails of the weights of all heads of the layer.
         refer_to: decides which arrays are not in the file; None puts all into it.
 
     Raises:
@@ -70,7 +72,8 @@ def document_of_layer(
         IndexError: the layer has no such head.
     """
     chosen = tuple(range(walk.layer.heads) if heads is None else heads)
-    walks = walk.of_heads(chosen)
+    of_all = walk.layer.all_heads()
+    walks = walk.of_heads(chosen, of_all)
     in_file, references = {}, {}
     for name, array in _arrays(walks).items():
         digest = None if refer_to is None else refer_to(name, array.nbytes)
@@ -85,7 +88,7 @@ def document_of_layer(
     for whole, name in {array.whole: name for name, array in in_file.items()}.items():
         check_numbers(name, whole())
     arrays = {name: array.make() for name, array in in_file.items()}
-    return Document.of_checked(header, arrays if thumbnails is None else arrays | _thumbnails(walk, thumbnails))
+    return Document.of_checked(header, arrays | _thumbnails(walk, of_all) if thumbnails else arrays)
 
 
 def array_of(walk: Walk, name: str) -> npt.NDArray[Any]:
@@ -269,13 +272,15 @@ def _masks(walks: Sequence[Walk]) -> dict[str, _Held | None]:
     return {"mask": _held((cells[0] if cells.ndim == 3 else cells).expand(shape))}
 
 
-def _thumbnails(walk: Walk, weights: npt.NDArray[np.uint8]) -> dict[str, npt.NDArray[np.uint8]]:
+def _thumbnails(walk: Walk, of_all: AttentionSteps) -> dict[str, npt.NDArray[np.uint8]]:
     hidden = (walk.layer.hidden(walk.head) if walk.layer.mask.is_infinite else walk.steps.hidden_weights).numpy()
     reasons = walk.layer.mask_reasons
     codes = hidden.astype("uint8")
     if reasons is not None:
         codes *= reasons.codes(*hidden.shape)
-    arrays = {"thumbnails": weights, **({"hidden_thumbnail": hidden_thumbnail(codes)} if hidden.any() else {})}
+    arrays = {"thumbnails": thumbnails_of(of_all.weights.detach().numpy())}
+    if hidden.any():
+        arrays["hidden_thumbnail"] = hidden_thumbnail(codes)
     return {name: read_only(array) for name, array in arrays.items()}
 
 

@@ -9,15 +9,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-import numpy as np
 import torch
 from safetensors.numpy import save
 
 from attnviz.document import GUESSES, array_of, document_of_layer, guesses_of, write
 from attnviz.document.value import PROJECTIONS
 from attnviz.measures.score_parts import ScoreParts, score_parts
-from attnviz.measures.survey import weights_by_chunk
-from attnviz.measures.thumbnails import thumbnails
 from attnviz.reprs import ShortRepr
 from attnviz.trace.model import Place
 from attnviz.trace.trace import Trace
@@ -54,8 +51,7 @@ class Heads(ShortRepr):
             attnviz.document.DocumentError: the text is too long, or its numbers are not finite.
         """
         walk = self.walk(layer, head)
-        small = np.concatenate([thumbnails(weights.numpy()) for _, weights in weights_by_chunk(walk.layer)])
-        return write(document_of_layer(walk, thumbnails=small, refer_to=partial(self._refer_to, layer, head)))
+        return write(document_of_layer(walk, thumbnails=True, refer_to=partial(self._refer_to, layer, head)))
 
     def array(self, digest: str) -> bytes:
         """Return the safetensors file with an array that a document refers to, named `array`; or the guesses, as JSON.

@@ -136,16 +136,20 @@ class Walk(NotebookRepr):
         """The numbers of this head that texts quote; the strongest weight is one between different tokens."""
         return self.known_summary or self._summaries(self.steps)[0]
 
-    def of_heads(self, heads: Sequence[int]) -> list[Walk]:
+    def of_heads(self, heads: Sequence[int], of_all: AttentionSteps) -> list[Walk]:
         """Return these heads of the layer, with their summaries.
+
+        Args:
+            heads: the heads.
+            of_all: the steps of all heads, from `LayerTrace.all_heads`.
 
         Raises:
             IndexError: the layer has no such head.
         """
         for head in heads:
             self.layer.mask_of(head)  # raises IndexError
-        of_all = self._summaries(self.layer.all_heads())
-        return [replace(self, head=head, known_summary=of_all[head]) for head in heads]
+        numbers = self._summaries(of_all)
+        return [replace(self, head=head, known_summary=numbers[head]) for head in heads]
 
     def _summaries(self, steps: AttentionSteps) -> list[HeadSummary]:
         to_itself = self.layer.query_input is self.layer.key_input and self.query_labels == self.key_labels

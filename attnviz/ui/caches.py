@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from attnviz.measures.striking import Ranking
     from attnviz.measures.survey import Survey
     from attnviz.pretrained import Kind, PretrainedModel, Trace
-    from attnviz.trace.layer import LayerTrace
     from attnviz.trace.model import Model, TraceBudget
 
 V = TypeVar("V", bound=Sized)
@@ -158,22 +157,6 @@ def trace(of: Model, text: str, pair: str | None) -> Trace:
             cache = _traces[budget] = SingleFlightCache(budget.name, budget.nbytes, worker_pool())
     with queue_note() as on_wait:
         return cache.get(key, partial(of.trace, text, pair), on_wait)
-
-
-_overviews: WeakKeyDictionary[LayerTrace, NDArray[np.uint8]] = WeakKeyDictionary()
-"""Thumbnails of all heads of a layer, freed with the layer's trace. Two threads may compute the same entry."""
-
-
-def overview(layer: LayerTrace) -> NDArray[np.uint8]:
-    """Return the cached thumbnails of all heads of a layer, (H, n, m), or compute them."""
-    from attnviz.measures.thumbnails import thumbnails
-
-    pictures = _overviews.get(layer)
-    if pictures is None:
-        pictures = thumbnails(layer.attentions().numpy())
-        pictures.setflags(write=False)
-        _overviews[layer] = pictures
-    return pictures
 
 
 def survey(trace: Trace, kind: Kind, name: str) -> Survey:

@@ -292,7 +292,7 @@ def document_of_walk(walk: Walk, digest: str) -> Document:
     """
     from attnviz.document import document_of_layer
 
-    return document_of_layer(walk, thumbnails=caches.overview(walk.layer), refer_to=_referring(walk, digest))
+    return document_of_layer(walk, thumbnails=True, refer_to=_referring(walk, digest))
 
 
 def _referring(walk: Walk, digest: str) -> ReferTo:

@@ -15,7 +15,6 @@ from playwright.sync_api import Locator, Page, expect
 from torch.nn import functional as F
 
 from attnviz.document import Document, document_of_layer, write
-from attnviz.measures.thumbnails import thumbnails
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import TransformerConfig
 from attnviz.toy.transformer import ToyTransformer
@@ -49,7 +48,7 @@ def shown(servers: ExitStack, **settings: Any) -> Shown:
     documents = []
     for n in range(len(trace.places)):
         walk = trace.walk_at(n, 0)
-        documents.append(document_of_layer(walk, thumbnails=thumbnails(walk.layer.attentions().numpy())))
+        documents.append(document_of_layer(walk, thumbnails=True))
     attentions = [
         {
             **{"stack": place.stack, "block": place.layer, "kind": place.kind, "heads": config.heads},

@@ -267,14 +267,13 @@ def test_scores_of_ten_thousand(run: Run, n: int, kind: str) -> None:
 
 def documents() -> dict[str, Document]:
     causal = run_block((4, 8, 15, 16), ToyConfig(causal=True), ("🙂", "<b>", "\0", "d")).walk(0, 1)
-    pictures = np.arange(32, dtype=np.uint8).reshape(2, 4, 4)
 
     def refer(name: str, _: int) -> str | None:
         return "d-1" if name.startswith("W") else None
 
     return {
         "toy": document_of(causal),
-        "layer": document_of_layer(causal, thumbnails=pictures, refer_to=refer),
+        "layer": document_of_layer(causal, thumbnails=True, refer_to=refer),
         "minilm": document_of(built_in_model().trace("The cat sat on the mat.").walk(3, 5)),
         "averages": document_of(averages(5)),
         **{name: document_of(block(*of)) for name, of in BLOCKS.items()},

@@ -10,7 +10,6 @@ from playwright.sync_api import Locator, Page, expect
 
 from attnviz.document import document_of_layer, write
 from attnviz.lessons import PATHS, shipped
-from attnviz.measures.thumbnails import thumbnails
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
 from tests.browser.apps.inspector_page import PICTURE, POINT, marks_on
@@ -36,7 +35,7 @@ pytestmark = pytest.mark.page("one_page")
 
 
 def document_of(walk: Walk) -> bytes:
-    return write(document_of_layer(walk, thumbnails=thumbnails(walk.layer.attentions().numpy())))
+    return write(document_of_layer(walk, thumbnails=True))
 
 
 @pytest.fixture(scope="module")

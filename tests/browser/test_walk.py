@@ -12,7 +12,6 @@ from playwright.sync_api import Page, expect
 from torch.nn import functional as F
 
 from attnviz.document import document_of_layer, write
-from attnviz.measures.thumbnails import thumbnails
 from attnviz.steps import STEPS
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.trace import Trace
@@ -35,7 +34,7 @@ def trace() -> Trace:
 
 def document(trace: Trace, layer: int) -> bytes:
     walk = trace.walk(layer, 0)
-    return write(document_of_layer(walk, thumbnails=thumbnails(walk.layer.attentions().numpy())))
+    return write(document_of_layer(walk, thumbnails=True))
 
 
 @pytest.fixture(scope="module")

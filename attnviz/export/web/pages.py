@@ -239,18 +239,16 @@ def _one(page: str, view: View, resources: Resources) -> Iterable[ShownHead]:
 def _walk_page(page: str, view: View, resources: Resources) -> Page:
     from attnviz.document import document_of_layer
     from attnviz.document.value import PROJECTIONS
-    from attnviz.measures.thumbnails import thumbnails
 
     (selection,) = _one(page, view, resources)
     walk = selection.walk(resources)
-    small = thumbnails(walk.layer.attentions().numpy())
 
     def leave_out(name: str, _nbytes: int) -> str | None:
         """Leave out the projections of other heads, which are far larger than everything else in the page."""
         kind, _, head = name.partition("/")
         return "elsewhere" if kind in PROJECTIONS and head != str(selection.head) else None
 
-    document = document_of_layer(walk, thumbnails=small, refer_to=leave_out)
+    document = document_of_layer(walk, thumbnails=True, refer_to=leave_out)
     layer = f" · layer {selection.layer}" if selection.source.has_layers else ""
     where = f" · {document.header.place}" if document.header.place else layer
     view = {**view, "layer": selection.layer, "head": selection.head}

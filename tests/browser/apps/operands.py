@@ -11,7 +11,6 @@ import torch
 
 from attnviz.attention import Mask, Masked
 from attnviz.document import Document, document_of_layer, write
-from attnviz.measures.thumbnails import thumbnails
 from attnviz.trace.buckets import Buckets
 from attnviz.trace.layer import LayerTrace, Projection
 from attnviz.trace.position_bias import PositionBias, PositionTerms
@@ -175,7 +174,7 @@ def oracle(given: Operands) -> dict[str, np.ndarray]:
 def document(given: Operands, heads: int) -> bytes:
     """Return the document of a layer whose heads have the seeds 0, 1, ...; its tokens are `labels`."""
     walk = Walk(*[tokens_of(range(given.tokens))] * 2, layer_of(given, heads), 0, layer_index=LAYER)
-    made = document_of_layer(walk, thumbnails=thumbnails(walk.layer.attentions().numpy()))
+    made = document_of_layer(walk, thumbnails=True)
     axis = replace(made.header.query, labels=tuple(labels(given.tokens)))  # not as attnviz would make them printable
     return write(Document(replace(made.header, query=axis, key=axis), made.arrays))
 
