@@ -4,7 +4,7 @@ Four fifths of the changes are steps, heads and layers; one fifth is a text that
 Everybody thinks for two seconds on average. A change lasts as long as a browser waits for the server: steps, heads and
 layers that it has take no time, and are sent with the next text. A layer that it does not have takes as long as its
 document. A text takes until the run has ended and the document of its layer has come. Who then looks at it for a second
-has the browser fetch the neighbouring layers, which nobody waits for, if it was at another layer of this text before.
+has the browser fetch the next layer, which nobody waits for, if it came to this one from another layer of the text.
 """
 
 from __future__ import annotations
@@ -83,6 +83,8 @@ class Visitor:
     """What it has chosen in the walk, by link key, that the server does not know yet"""
     fetched: set[str] = field(default_factory=set)
     """The digests that it has requested: a browser keeps what it has"""
+    way: int = 0
+    """How it goes through the layers of its text: 1 up, -1 down, 0 not at all"""
     _page: str = ""
     _query: str = ""
     _known: OrderedDict[str, ForwardMsg] = field(default_factory=OrderedDict)
@@ -226,7 +228,7 @@ def _key(identity: str) -> str:
 THINK = 2.0
 """Seconds between one's changes, on average"""
 REST = 1.0
-"""Seconds after which a browser fetches the neighbouring layers: see frontend/walk/loading.ts"""
+"""Seconds after which a browser fetches the next layer: see frontend/walk/loading.ts"""
 NEW_TEXTS = 0.2
 """The share of changes that are a text which nobody has typed before"""
 TOKENS = 16
@@ -271,6 +273,9 @@ async def act_ours(visitor: Visitor, chance: random.Random) -> float:
     """Go to another step, head or layer."""
     kind = chance.choice(("step", "head", "head", "layer"))
     value = {"head": chance.randrange(12), "layer": chance.randrange(6), "step": chance.choice(ATTENTION)}[kind]
+    if kind == "layer":
+        before = _layers(visitor)[1]
+        visitor.way = (value > before) - (value < before) or visitor.way
     visitor.unsent[kind] = value
     return await fetch_layer(visitor)
 
@@ -281,6 +286,7 @@ async def write_ours(visitor: Visitor) -> float:
     if visitor.unsent:
         also = visitor.event("walk", "updates", {"number": time.time_ns() // 10**6, "values": visitor.unsent})
         visitor.unsent = {}
+    visitor.way = 0
     return await visitor.write("text", new_text(), also=also) + await fetch_layer(visitor)
 
 
@@ -290,13 +296,11 @@ async def fetch_layer(visitor: Visitor) -> float:
     return await visitor.fetch(documents[layer])
 
 
-async def fetch_beside(visitor: Visitor) -> None:
-    """Fetch the documents of the neighbouring layers, if there is one of another layer of this text."""
+async def fetch_next(visitor: Visitor) -> None:
+    """Fetch the document of the next layer, if the visitor goes through the layers of this text."""
     documents, layer = _layers(visitor)
-    if len(visitor.fetched.intersection(documents)) > 1:
-        for beside in (layer + 1, layer - 1):
-            if 0 <= beside < len(documents):
-                await visitor.fetch(documents[beside])
+    if visitor.way and 0 <= layer + visitor.way < len(documents):
+        await visitor.fetch(documents[layer + visitor.way])
 
 
 def _layers(visitor: Visitor) -> tuple[list[str], int]:
@@ -309,7 +313,7 @@ async def think(visitor: Visitor, seconds: float, *, ours: bool) -> None:
     """Look at the page; after a while its browser fetches what may come next."""
     if ours and seconds > REST:
         await asyncio.sleep(REST)
-        await fetch_beside(visitor)
+        await fetch_next(visitor)
         seconds -= REST
     await asyncio.sleep(seconds)
 

@@ -350,8 +350,8 @@ def test_what_may_be_looked_at_next_is_fetched_where_it_is_small(run: Run) -> No
     body = """
       const array = (...shape) => ({ data: [], shape });
       const asked = [];
-      const ahead = (head, own, home = { layers: [0, 2, 4, 6] }, arrays = {}, here = [], script = null) => {
-        const loading = Object.assign(new m.Loading(home, () => {}), { script });
+      const ahead = (head, own, home = { layers: [0, 2, 4, 6] }, arrays = {}, here = [], script = null, way = 1) => {
+        const loading = Object.assign(new m.Loading(home, () => {}), { script, way });
         loading.files = { fetchAhead: (files) => asked.push(files), destroy() {} };
         for (const layer of here) loading.documents.set(layer, {});
         loading.ahead({ header: { heads: [3, 5, 8], layer: 4, references: {}, ...own }, arrays }, head);
@@ -367,6 +367,15 @@ def test_what_may_be_looked_at_next_is_fetched_where_it_is_small(run: Run) -> No
         loading.layer(1);
         loading.take({ header: { layer: 7 } });
         return [...loading.documents.keys()];
+      };
+      const ways = () => {
+        const loading = new m.Loading({}, () => {});
+        const after = (layer) => { loading.later({ header: { layer } }, 0); return loading.way; };
+        const seen = [4, 4, 5, 5, 9, 3].map(after);
+        loading.begin();
+        seen.push(...[4, 1].map(after));
+        loading.destroy();
+        return seen;
       };
       const anew = async () => {
         const [loading, seen] = [new m.Loading({}, () => {}), []];
@@ -386,12 +395,13 @@ def test_what_may_be_looked_at_next_is_fetched_where_it_is_small(run: Run) -> No
         ahead: [
           ahead(5, { references }, {}), ahead(3, { references }, {}, { "key/5": array(1) }), ahead(5,
             { references: large }, {}),
-          ahead(8, {}), ahead(8, {}, undefined, {}, [4, 0]), ahead(8, {}, undefined, {}, [4, 6]),
-          ahead(8, { layer: 0 }, undefined, {}, [4, 0]), ahead(8, { layer: 3 }, undefined, {}, [4, 0]),
-          ahead(8, {}, undefined, { a: array(512, 512) }, [4, 0]),
-          ahead(8, {}, undefined, { a: array(512, 513) }, [4, 0]), ahead(8, {}, undefined, {}, [4, 0], {}),
+          ahead(8, {}), ahead(8, {}, undefined, {}, [], null, -1), ahead(8, {}, undefined, {}, [], null, 0),
+          ahead(8, {}, undefined, {}, [6]), ahead(8, { layer: 0 }, undefined, {}, [], null, -1),
+          ahead(8, { layer: 6 }), ahead(8, { layer: 3 }),
+          ahead(8, {}, undefined, { a: array(512, 512) }), ahead(8, {}, undefined, { a: array(512, 513) }),
+          ahead(8, {}, undefined, {}, [], {}),
         ],
-        kept: keep(), anew: await anew(),
+        kept: keep(), anew: await anew(), ways: ways(),
         refused: [await refused({}, "document 2"), await refused({}, "array 1 query/0"),
           await refused({}, "array 2 x")],
       };
@@ -406,12 +416,12 @@ def test_what_may_be_looked_at_next_is_fetched_where_it_is_small(run: Run) -> No
     *before_the_script, with_it = found["ahead"]
     assert before_the_script == [["script", *files] for files in (
         arrays(8, 3), arrays(5, without="key/5"), arrays(3),
-        [], ["document 6", "document 2"], ["document 2"],
-        ["document 2"], [],
-        ["document 6", "document 2"], [],
+        ["document 6"], ["document 2"], [], [], [], [], [],
+        ["document 6"], [],
     )]  # fmt: skip
-    assert with_it == ["document 6", "document 2"]
+    assert with_it == ["document 6"]
     assert found["kept"] == [3, 4, 5, 6, 1, 7]
+    assert found["ways"] == [0, 0, 1, 1, 1, -1, 0, -1], "of another text, the user has not gone to another layer yet"
     assert found["refused"] == ["it is not part of this document"] * 3
 
 

@@ -54,6 +54,10 @@ export class Loading {
   documents = new Map<number, WalkDocument>();
   files: Files<Part>;
   script: Script | null = null;
+  /** the layer of this text that was shown last */
+  shown: number | undefined;
+  /** where the user goes through the layers: 1 up, -1 down, 0 not yet in this text */
+  way = 0;
 
   /** @param onChange something has come, or has not */
   constructor(home: Home, onChange: () => void) {
@@ -78,6 +82,7 @@ export class Loading {
     this.files.destroy();
     clearTimeout(this.timer);
     this.documents.clear();
+    [this.shown, this.way] = [undefined, 0];
     if (document) this.documents.set(document.header.layer, document);
     this.files = this.fetching();
   }
@@ -155,16 +160,19 @@ export class Loading {
     this.onChange();
   }
 
-  /** Does `ahead` when the page is at rest. */
+  /** Does `ahead` when the page, which shows a head of a document, is at rest. */
   later(document: WalkDocument, head: number) {
+    const { layer } = document.header;
+    this.way = Math.sign(layer - (this.shown ?? layer)) || this.way;
+    this.shown = layer;
     clearTimeout(this.timer);
     this.timer = setTimeout(() => this.ahead(document, head), REST);
   }
 
   /**
    * Fetches what is next to a head of a document, where it is small: the script that shows matrices, its arrays in the
-   * neighbouring heads, and, for who has gone to another layer of the text, the neighbouring layers: few do, and each
-   * document costs the server 5 ms. What does not come is fetched when it is looked at.
+   * neighbouring heads, and the next layer, once the user goes through the layers: few do, and each document costs the
+   * server 5 ms. What does not come is fetched when it is looked at.
    */
   ahead(document: WalkDocument, head: number) {
     const { header, arrays } = document;
@@ -179,12 +187,11 @@ export class Loading {
         files.push(...names.map((name) => arrayName(layer, name)));
       }
     }
-    if (this.documents.size > 1 && sizeOf(Object.values(arrays).map(({ shape }) => shape)) <= SMALL) {
-      const { layers = [] } = this.home;
-      const here = layers.indexOf(layer);
-      const beside = here < 0 ? [] : [layers[here + 1], layers[here - 1]];
-      const missing = beside.filter((other) => other !== undefined && !this.documents.has(other));
-      files.push(...missing.map(documentName));
+    const { layers = [] } = this.home;
+    const here = layers.indexOf(layer);
+    const next = here < 0 || !this.way ? undefined : layers[here + this.way];
+    if (next !== undefined && !this.documents.has(next)) {
+      if (sizeOf(Object.values(arrays).map(({ shape }) => shape)) <= SMALL) files.push(documentName(next));
     }
     this.files.fetchAhead(files);
   }
