@@ -51,7 +51,7 @@ def weight(value: float) -> str:
 
 
 def percent(share: float, digits: int = 0, *, exactly: bool = False) -> str:
-    """Return a share of 1 as a percentage, as the browser's `percent` does: "97 %"; "12.5 %" with one decimal.
+    """Return a share of 1 as a percentage: "97 %"; "12.5 %" with one decimal. The browser has a `percent` that does so.
 
     Only nothing reads as 0 %, and only all, but for what float32 rounds away, as 100 %: what is less than a unit of the
     last digit away from either has two digits of that distance, "0.40 %", "0.031 %", "99.85 %", or is "less than
@@ -62,7 +62,7 @@ def percent(share: float, digits: int = 0, *, exactly: bool = False) -> str:
         digits: decimals, where shares stand below each other or are compared: accuracies and probabilities have one,
             and four where a token's probability is compared with that of all others of a vocabulary.
         exactly: for cells of a table whose shares differ by powers of ten: below 50 % each has at least two significant
-            digits, "0.65 %", "1.84e−7 %", and nearly all is "> 99.99 %".
+            digits, "0.65 %", "1.84e−7 %", and nearly all is "> 99.999 %" with one decimal.
     """
     of_100 = 100 * float(share)
     if exactly and 0 < of_100 < 50:

@@ -110,7 +110,7 @@ class ArrayStore:
                 and is not checked; for a part that does not exist, it raises NotOfferedError.
             compress: whether to compress the numbers too. That takes 20 ms of processor time a MB, and saves a tenth
                 for float32 numbers, a third for weights in 16 bits, half for thumbnails. A long header is always
-                compressed, which takes 5 ms a MB and saves six sevenths.
+                compressed, which takes 7 ms a MB and saves six sevenths.
         """
         digest = self.digest(key)
         with self._lock:

@@ -104,6 +104,11 @@ def lengths(walk: Walk, name: str) -> Tensor:
     return norms
 
 
+def _ratio(ratio: float) -> str:
+    """Return a ratio, which may be above 1, in whole percent, or a small one as `percent` does."""
+    return percent(ratio) if ratio < 0.01 else f"{number(100 * ratio, 0)} %"
+
+
 def _residual_sum(
     name: str,
     title: str,
@@ -127,10 +132,10 @@ def _residual_sum(
         ratios = lengths(walk, added) / lengths(walk, stream).clamp(min=1e-12)
         largest = int(ratios.argmax())
         return AnnotatedText.of(
-            f"Here what is added is on average {number(100 * float(ratios.mean()), 0)} % as long as the row that it is "
+            f"Here what is added is on average {_ratio(float(ratios.mean()))} as long as the row that it is "
             "added to, most in ",
             named(row(walk, largest), row=largest),
-            f": {number(100 * float(ratios[largest]), 0)} %.",
+            f": {_ratio(float(ratios[largest]))}.",
         )
 
     return Step(

@@ -88,7 +88,7 @@ class LinearMap(ShortRepr):
         return mapped if self.bias is None else mapped + self.bias
 
 
-@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True, repr=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class LayerTrace(ShortRepr):
     """The attention of one layer on one text."""
 

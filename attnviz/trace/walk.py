@@ -136,19 +136,19 @@ class Walk(NotebookRepr):
         """The numbers of this head that texts quote; the strongest weight is one between different tokens."""
         return self.known_summary or self._summaries(self.steps)[0]
 
-    def of_heads(self, heads: Sequence[int], of_all: AttentionSteps) -> list[Walk]:
+    def of_heads(self, heads: Sequence[int], of_all: AttentionSteps | None = None) -> list[Walk]:
         """Return these heads of the layer, with their summaries.
 
         Args:
             heads: the heads.
-            of_all: the steps of all heads, from `LayerTrace.all_heads`.
+            of_all: the steps of all heads, if `LayerTrace.all_heads` has computed them already.
 
         Raises:
             IndexError: the layer has no such head.
         """
         for head in heads:
             self.layer.mask_of(head)  # raises IndexError
-        numbers = self._summaries(of_all)
+        numbers = self._summaries(self.layer.all_heads() if of_all is None else of_all)
         return [replace(self, head=head, known_summary=numbers[head]) for head in heads]
 
     def _summaries(self, steps: AttentionSteps) -> list[HeadSummary]:

@@ -86,6 +86,8 @@ def test_the_text_comes_back_through_the_table_at_both_ends(minilm: PretrainedMo
     assert came_back(at) == "the animal didn ' t cross the street because it was too tired."
     assert "16 of 16 ids come back" in html(at)
     assert "logits (16, 30,522)" in html(at)
+    written = [row[5].rpartition(" ")[0].split(" ")[-1] for row in rows(at)]
+    assert f"probability, from 0 to {max(written, key=float)} %" in html(at)
 
 
 def test_random_ends_give_junk_and_another_seed_other_junk(minilm: PretrainedModel) -> None:

@@ -148,11 +148,12 @@ def test_the_formula_in_the_corner_lies_over_nothing(page: Page, served: str, wo
 
 NAMED = """
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
+  svg.style.cssText = "position: absolute; width: 800px; height: 600px";
   document.body.append(svg);
   const names = new m.Names(svg);
   const axis = (offset, length, count) => ({ _offset: offset, _length: length });
   const panel = { name: "weights", rows: "query", cols: "key", x: axis(100, 300), y: axis(0, 300),
-    labelled: { rows: true, columns: true, turned: given.turned } };
+    labelled: { rows: true, columns: true, turned: given.turned, room: 20 } };
   const written = given.labels.map(([side, at]) => side === "rows"
     ? { panel: "weights", side, x: 94, y: at, turn: 0, box: [-40, -6, 40, 12] }
     : { panel: "weights", side, x: at, y: given.turned ? 306 : 313, turn: given.turned ? -Math.PI * 55 / 180 : 0,
@@ -210,6 +211,12 @@ def test_the_name_of_a_slanted_column_is_shortened_no_more_than_its_label(page: 
     words = ["Schwester", "tired | wide", "Wissenschaftler", "WWWWWWWW", "illicitly", "straßenbahn"]
     found = imported(page, served, "board/overlay_names.ts", WHOLE, words)
     assert found == [f"0 {word}" for word in words]
+
+
+def test_a_token_of_dots_keeps_its_number_and_a_name_without_room_is_its_number(page: Page, served: str) -> None:
+    no_room = WHOLE.replace("room: pen.measureText(word).width", "room: -99")
+    assert imported(page, served, "board/overlay_names.ts", WHOLE, ["…"]) == ["0 …"]
+    assert imported(page, served, "board/overlay_names.ts", no_room, ["word"]) == ["0"]
 
 
 SLANTED = """

@@ -167,8 +167,7 @@ MARKS = """
   };
   const words = { row: word({ row: 1 }), cell: word({ row: 1, column: 2 }), part: word({ part: "largest" }),
     head: word({ layer: 2, head: 3 }) };
-  const marks = new m.Marks([document], { onName: note("names"), onPin: note("pins"), onHead: note("head"),
-    onPress: note("press") });
+  const marks = new m.Marks([document], { onName: note("names"), onPin: note("pins"), onHead: note("head") });
   const send = (on, kind, own = {}) => {
     const Kind = kind.startsWith("pointer") ? PointerEvent : kind.startsWith("key") ? KeyboardEvent
       : kind.startsWith("focus") ? FocusEvent : MouseEvent;
@@ -227,18 +226,17 @@ def test_words_are_pointed_at_and_pressed_by_pointer_finger_and_keyboard(run: Ru
     assert found["touch"] == []
     part = ["names", "null,nulllargest"]
     assert found["clicks"] == [
-        [["pins", "1,null"], none, ["press", "1,null"]], [["pins", "1,2"], none, ["press", "1,2"]],
-        [["head", "2,3"], none, ["press", "null,null"]], [part, ["press", "null,nulllargest"]],
+        [["pins", "1,null"], none], [["pins", "1,2"], none],
+        [["head", "2,3"], none], [part],
     ]  # fmt: skip
     assert found["held"]["part"] == "pointer true false 0"
-    assert found["let_go"] == [[none, ["press", "null,nulllargest"]], " false false 0"]
+    assert found["let_go"] == [[none], " false false 0"]
     assert found["escape"] == [[none, "prevented"], []]
     assert found["answered"] == ["prevented"], "what something else has answered is left"
-    press = [["pins", "1,null"], none, ["press", "1,null"], "prevented"]
+    press = [["pins", "1,null"], none, "prevented"]
     assert found["keys"] == [press, press, []]
-    press_part = ["press", "null,nulllargest"]
-    assert found["dark"] == [[part, press_part], [none, press_part]]
-    assert found["late"] == [[["pins", "1,null"], cell, ["press", "1,null"]], "pointer false false 0"]
+    assert found["dark"] == [[part], [none]]
+    assert found["late"] == [[["pins", "1,null"], cell], "pointer false false 0"]
     assert found["focus"] == [[row], [], [], [none]]  # the focus of a click lights nothing: only that which is seen
 
 

@@ -273,6 +273,19 @@ def test_a_tap_on_a_word_of_a_scene_scrolls_to_what_it_names(app_url: str, touch
     expect(page.locator("[data-lit-item]", has_text="0.9953")).to_be_in_viewport()
 
 
+@pytest.mark.parametrize(
+    ("scene", "word"), [("/heads?lesson=heads&scene=1", "[CLS]"), ("/compare?lesson=heads&scene=6", "less")]
+)
+def test_a_tap_on_a_word_of_a_scene_scrolls_to_what_is_lit_in_a_picture(
+    app_url: str, touch: Window, scene: str, word: str
+) -> None:
+    page = touch(*PHONE)
+    settled_at(page, f"{app_url}{scene}")
+    lit = page.locator('[data-shape][data-state="pinned"]').first
+    page.locator(".lesson-says .marked", has_text=word).first.tap()
+    expect(lit).to_be_in_viewport()
+
+
 LOW = [(844, 390), (640, 360)]
 """Windows: a phone held sideways, and 1280 x 720 px at 200 %"""
 

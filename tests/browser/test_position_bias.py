@@ -119,9 +119,9 @@ def test_distances_are_in_the_same_buckets(run: Run, count: int, most: int, both
     body = f"return Array.from({{ length: 2 * {n} - 1 }}, (_, at) => m.bucketOf(at - {n - 1}, given));"
     given = {"count": count, "max_distance": most, "both_sides": both_sides}
     assert run("core/buckets.ts", body, given) == [*expected[-1, :-1].tolist(), *expected[0].tolist()]
-    body = f"return [-3, -50, 200].map((offset) => m.rangeOf(offset, given, {n - 1}));"
-    for offset, found in zip((-3, -50, 200), run("core/buckets.ts", body, given), strict=True):
-        row = expected[-1, ::-1] if offset < 0 else expected[0]  # by distance
+    body = f"return [-3, -50, 200, 0].map((offset) => m.rangeOf(offset, given, {n - 1}));"
+    for offset, found in zip((-3, -50, 200, 0), run("core/buckets.ts", body, given), strict=True):
+        row = expected[0] if offset > 0 else expected[-1, ::-1]  # by distance, the query with those before it
         same = np.flatnonzero(row == row[abs(offset)])
         assert (found["first"], found["last"]) == (same.min(), same.max())
 

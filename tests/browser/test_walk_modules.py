@@ -152,6 +152,10 @@ def test_a_column_of_zeros_gets_most_from_no_row(run: Run) -> None:
       all.weights = given.header.isFinite ? [[0.2, 0.2, 0.2], [1, 0, NaN], [1, 0, NaN], [0, 0, NaN]]
         : [[NaN, NaN, NaN], [1, 0, NaN], [0, 0, 1], [0, 0, 0]];
       all.sink = [[0.4], [0], [0], [1]];
+      if (given.header.isHigh) {
+        all.masked = [[1, 2, NaN], [1, 2, NaN], [1, 2, NaN], [1, 2, NaN]];
+        all.weights = [[0.5, 0.4, 0.1], [0.5, 0.46, 0.04], [0.5, 0.4, 0.1], [0.5, 0.3, 0.2]];
+      }
       if (given.header.isFinite) all.masked = [[NaN, NaN, NaN], [1, -200, NaN], [1, -200, NaN], [-300, -300, NaN]];
       return given.pins"""
     fact = FACT.replace("return given.pins", arrays)
@@ -162,10 +166,17 @@ def test_a_column_of_zeros_gets_most_from_no_row(run: Run) -> None:
         "Here row 3, “on”, puts 0 % on every key; the sink takes 100 %.",
         "Here row 3, “on”, puts 0 % on column 1, “b”; the sink takes 100 %.",
     ]
+    pins = [["weights", None, 2]]
+    found = run("walk/pinned_fact.ts", fact, {"pins": pins, "header": {"isHigh": True}})
+    assert [text for text, _ in found] == [
+        "Here column 2, “c”, is hidden from every row. Its largest weight is 20 %: the number that hides it is not low "
+        "enough."
+    ]
     pins = [["weights", None, 2], ["weights", 0, None], ["weights", 0, 2]]
     found = run("walk/pinned_fact.ts", fact, {"pins": pins, "header": {"isFinite": True}})
     assert [text for text, _ in found] == [
-        "Here column 2, “c”, is hidden from every row. It gets up to 20 % from rows of which every key is hidden.",
+        "Here column 2, “c”, is hidden from every row. Its largest weight is 20 %, from rows of which every key is "
+        "hidden.",
         "In row 0, “the”, every key is hidden, yet it puts 20 % on column 0, “a”; the sink takes 40 %.",
         "In row 0, “the”, every key is hidden, yet it puts 20 % on column 2, “c”; the sink takes 40 %.",
     ]

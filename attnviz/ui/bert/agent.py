@@ -80,12 +80,13 @@ def show_report(trained: TrainedClassifier) -> None:
 def decision_text(decision: Decision) -> str:
     """Return a sentence that says which action is taken."""
     numbers = (decision.confidence, state.get("confidence"))
-    is_close = len({percent(one, 1) for one in numbers}) == 1  # they are told apart
-    probability, threshold = (percent(one, 3 if is_close else 1) for one in numbers)
+    written = ([percent(one, digits) for one in numbers] for digits in (1, 3, 5))
+    probability, threshold = next((pair for pair in written if pair[0] != pair[1]), [percent(numbers[0], 1)] * 2)
+    just = "just " if probability == threshold else ""
     likeliest = f"{decision.likeliest} {TITLES[decision.likeliest]}"
     sure = f"with a probability of **{probability}**"
     if decision.is_handed_over:
-        below = f"below the threshold of {threshold}"
+        below = f"{just}below the threshold of {threshold}"
         return f"**Ask a human**: {likeliest} is the likeliest {sure}, which is {below}."
     return f"**{likeliest[0].upper()}{likeliest[1:]}** {sure}; the threshold is {threshold}."
 

@@ -172,7 +172,7 @@ def _tokens_html(setup: RoundTripSetup) -> str:
         '<thead><tr><th class="n">T</th><th>token</th><th class="n">id</th><th>back</th><th class="n">margin</th>'
         f"<th>likeliest</th>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></div>"
         '<div class="p">back: whether the token comes back · margin: the largest logit less the second · colour: '
-        f"probability, from 0 to {number(100 * largest, 1)} %</div>"
+        f"probability, from 0 to {percent(largest, 1, exactly=True)}</div>"
     )
 
 

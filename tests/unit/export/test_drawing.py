@@ -440,7 +440,7 @@ def test_tokens_below_columns_are_as_large_as_beside_rows_if_none_is_left_out(
     [
         ("W value", 50, "W"), ("X hidden states", 70, "X"), ("W value", 200, "W value"),
         ("weights = softmax of each row", 150, "weights"), ("difference: half the sum of |p − q|", 150, "difference"),
-        ("x · W₁ + b₁", 60, "x …b₁"),
+        ("x · W₁ + b₁", 60, "x …b₁"), ("W query", 60, "W q…"),
     ],
 )  # fmt: skip
 def test_a_title_without_room_is_its_symbol_or_the_name_that_it_explains(title: str, room: float, shown: str) -> None:

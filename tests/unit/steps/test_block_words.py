@@ -55,6 +55,10 @@ def test_a_sum_says_how_long_what_is_added_is_beside_the_row_that_it_is_added_to
     assert PARTS["feed_forward_residual"].fact(walk) == (  # 6, 10, 1, and 0 of a row of zeros
         "Here what is added is on average 425 % as long as the row that it is added to, most in row 1, “a”: 1000 %."
     )
+    short = walk_with(attention_residual=[[3, 4], [0, 2]], feed_forward_output=[[0.02, 0], [0, 0]])
+    assert PARTS["feed_forward_residual"].fact(short) == (  # 0.4 and 0 %
+        "Here what is added is on average 0.20 % as long as the row that it is added to, most in row 0, “c”: 0.40 %."
+    )
     walk = walk_with(TransformerConfig("decoder", depth=1, width=16))  # post-norm: added to the norm
     wanted = matrix(walk, "feed_forward_output").norm(dim=1) / matrix(walk, "attention_norm").norm(dim=1)
     assert f"on average {round(100 * float(wanted.mean()))} %" in PARTS["feed_forward_residual"].fact(walk)

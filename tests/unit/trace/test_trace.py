@@ -195,7 +195,7 @@ def test_the_numbers_are_numpys(name: str, crosses: bool) -> None:
     walk = head(CONFIGS[name])
     if crosses:  # rows and columns are of other texts, so the diagonal counts
         walk = replace(walk, layer=replace(walk.layer, key_input=walk.layer.key_input.clone()))
-    for one in walk.of_heads(range(walk.layer.heads), walk.layer.all_heads()):
+    for one in walk.of_heads(range(walk.layer.heads)):
         steps, found = one.layer.head(one.head), one.summary
         scores, masked, weights = (x.numpy() for x in (steps.scores, steps.masked, steps.weights))
         assert found.cells == weights.size
@@ -214,9 +214,8 @@ def test_the_numbers_are_numpys(name: str, crosses: bool) -> None:
 
 @pytest.mark.parametrize("heads", [(-1,), (0, 3)])
 def test_heads_that_the_layer_does_not_have_are_refused(heads: tuple[int, ...]) -> None:
-    walk = head(ToyConfig(heads=3))
     with pytest.raises(IndexError, match=rf"^head {heads[-1]} does not exist: this layer has heads 0 to 2$"):
-        walk.of_heads(heads, walk.layer.all_heads())
+        head(ToyConfig(heads=3)).of_heads(heads)
 
 
 def test_without_tokens_all_numbers_are_0() -> None:

@@ -151,6 +151,12 @@ def test_a_decision_is_told_with_its_probability_and_the_threshold(monkeypatch: 
     assert agent.decision_text(Decision(2, 2, 0.875)) == (
         "**2 stop the treatment** with a probability of **87.5 %**; the threshold is 60.0 %."
     )
+    close = [agent.decision_text(Decision(3, 0, 0.6 - less)).partition("of **")[2] for less in (3e-5, 4e-7, 1e-9)]
+    assert close == [
+        "59.997 %**, which is below the threshold of 60.000 %.",
+        "59.99996 %**, which is below the threshold of 60.00000 %.",
+        "60.0 %**, which is just below the threshold of 60.0 %.",
+    ]
 
 
 def test_the_row_of_the_action_that_is_taken_is_marked_and_a_report_is_escaped() -> None:

@@ -1,7 +1,7 @@
 // Highlights the hovered or pinned row, column and cell in every panel that shares them.
 
 import { INK, TEXT_INK } from "../core/colours.ts";
-import { bringIntoView, setAttributes, svgElement } from "../core/dom.ts";
+import { setAttributes, svgElement } from "../core/dom.ts";
 import { Names } from "./overlay_names.ts";
 import { cellBox, columnBox, lit, litIn, rowBox } from "./panels.ts";
 import { Regions } from "./overlay_regions.ts";
@@ -162,18 +162,6 @@ export class Overlay {
       "data-state": state,
     };
     setAttributes(mark, attributes);
-  }
-
-  /**
-   * Scrolls until something that is lit is in the window, once it is drawn.
-   * @param matrix where, or "" for any
-   */
-  reveal(matrix: string) {
-    requestAnimationFrame(() => {
-      const marks = this.svg.querySelectorAll('[data-shape]:is([data-state="hovered"], [data-state="pinned"])');
-      const shown = [...marks].filter((one) => !matrix || one.getAttribute("data-panel") === matrix);
-      bringIntoView(shown);
-    });
   }
 
   remove() {

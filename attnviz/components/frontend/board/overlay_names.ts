@@ -135,7 +135,8 @@ export class Names {
     const label = this.labels[kind]?.[index];
     if (label === undefined) return;
     const beside = shorten(label, room - this.widthOf(`${index} `), this.widthOf);
-    const shown = beside === "…" ? shorten(label, room, this.widthOf) : `${index} ${beside}`; // rather the word alone
+    const alone = beside === "…" && label !== "…" ? shorten(label, room, this.widthOf) : `${index} ${beside}`;
+    const shown = alone === "…" ? String(index) : alone; // rather the word alone than its number, where it fits
     if (beside !== label) this.wholes.push(`${index} ${label}`);
     const name = (this.elements[this.written] ??= this.svg.appendChild(made("text", { stroke: GROUND })));
     this.written += 1;

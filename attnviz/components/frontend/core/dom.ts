@@ -47,11 +47,12 @@ export function download(file: Blob, name: string) {
   setTimeout(() => URL.revokeObjectURL(link.href), READ);
 }
 
-/** Scrolls to the first of some elements, if none of them is in the window. */
+/** Scrolls to the first of some elements, if none of them is in the window: one that is too tall fills half of it. */
 export function bringIntoView(elements: Element[]) {
+  const high = window.innerHeight;
   const isSeen = (one: Element) => {
-    const { top, bottom } = one.getBoundingClientRect();
-    return top >= 0 && bottom <= window.innerHeight;
+    const { top, bottom, height } = one.getBoundingClientRect();
+    return height > high ? top < high / 2 && bottom > high / 2 : top >= 0 && bottom <= high;
   };
   if (!elements.some(isSeen)) elements[0]?.scrollIntoView({ block: "center" });
 }

@@ -47,8 +47,8 @@ export function weightText(value: number, digits: number = FORMAT.digits) {
   return digits < FORMAT.digits ? `≈ ${shown}` : shown;
 }
 
-/** A share of 1, as attnviz/formatting.py's `percent` writes it: only nothing reads as 0 %, and only all as
- * 100 %. */
+/** A share of 1, as attnviz/formatting.py's `percent` writes it: only nothing reads as 0 %, and only all, but
+ * for what float32 rounds away, as 100 %. */
 export function percent(share: number, digits = 0) {
   const of100 = 100 * share;
   const rounded = Math.min(FORMAT.rounded, 10 ** -digits / 2);

@@ -12,6 +12,14 @@ const NUMBER = /−?\d[\d,]*(?:\.\d+)?/g;
 export const components = () =>
   [...document.querySelectorAll(".attnviz-isolated")].flatMap(({ shadowRoot }) => shadowRoot ?? []);
 
+const LIT_IN_PICTURES = '[data-shape]:is([data-state="hovered"], [data-state="pinned"])';
+
+/** What is lit in the pictures of the page. @param matrix in which matrix, or "" for any */
+export const litIn = (matrix: string) =>
+  [document, ...components()]
+    .flatMap((root) => [...root.querySelectorAll(LIT_IN_PICTURES)])
+    .filter((one) => !matrix || one.getAttribute("data-panel") === matrix);
+
 /** The elements of the page that have a name, those that are seen. */
 export function itemsOf(name: string): Element[] {
   if (!NAME.test(name)) return [];

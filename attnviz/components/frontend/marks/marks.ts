@@ -3,12 +3,11 @@
 // alone belong to the page: page/items.ts follows them, on every page.
 
 import { bringIntoView, perFrame } from "../core/dom.ts";
-import { components, ItemLight, itemsOf, partsNamed } from "./items.ts";
+import { components, ItemLight, itemsOf, litIn, partsNamed } from "./items.ts";
 import { DARK, headOf, isChosen, isElsewhere, isShown, litBy } from "./named.ts";
 import { MARKED, targetOf } from "./text.ts";
 
 export class Marks {
-  onPress;
   onHead;
   onStep;
   isOfPage;
@@ -30,7 +29,7 @@ export class Marks {
    * clicked, `onHead([layer, head])` with one of the heads of all layers, `onStep(step)` with a step of a training;
    * other parts stay lit until the next click or Escape.
    * @param inside where the texts stand, but not in shadow roots inside of these; the last holds the others
-   * @param does `onPress` after each click; `isOfPage`: those that name a part of the page alone, not the others
+   * @param does `isOfPage`: those that name a part of the page alone, not the others
    */
   constructor(
     inside: (Document | HTMLElement)[],
@@ -39,18 +38,15 @@ export class Marks {
       onPin,
       onHead,
       onStep,
-      onPress = () => {},
       isOfPage = false,
     }: {
       onName: (target: Target | null) => void;
       onPin: (target: Target) => void;
       onHead?: (head: HeadId) => void;
       onStep?: (step: number) => void;
-      onPress?: (target: Target) => void;
       isOfPage?: boolean;
     },
   ) {
-    this.onPress = onPress;
     this.onHead = onHead;
     this.onStep = onStep;
     this.isOfPage = isOfPage;
@@ -127,7 +123,8 @@ export class Marks {
     this.name();
     this.light();
     if (this.held === word || isStep) bringIntoView(partsNamed(itemsOf(target.item), word.textContent ?? ""));
-    this.onPress(target);
+    // On a phone a sentence may stand below or above its picture. It is lit in the next frame.
+    if (!this.isOfPage) requestAnimationFrame(() => bringIntoView(litIn(target.matrix)));
   }
 
   key(word: HTMLElement | null, event: KeyboardEvent) {

@@ -172,7 +172,7 @@ export class Loading {
   /**
    * Fetches what is next to a head of a document, where it is small: the script that shows matrices, its arrays in the
    * neighbouring heads, and the next layer, once the user goes through the layers: few do, and each document costs the
-   * server 5 ms. What does not come is fetched when it is looked at.
+   * server 4 ms. What does not come is fetched when it is looked at.
    */
   ahead(document: WalkDocument, head: number) {
     const { header, arrays } = document;

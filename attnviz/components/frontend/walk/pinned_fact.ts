@@ -94,9 +94,14 @@ function columnSaid(matrices: HeadMatrices, k: number): Parts {
   const words = { words: percent(weight), row: q, column: k, matrix: "weights" };
   const begin = ["Here ", column(matrices, k)];
   if (isHidden.every(Boolean)) {
-    // A finite number hides it, so a row of which it hides every key has weights all the same.
-    const from = [" It gets up to ", words, " from rows of which every key is hidden."];
-    return [...begin, ", is hidden from every row.", ...(weight ? from : [])];
+    // A finite number hides it. A row of which it hides every key has weights all the same; so have others, if it is
+    // not far below their scores.
+    const isBlind = (_: number, n: number) => rowOf(matrices, "masked", n)?.every(Number.isNaN);
+    const isOfBlind = ofRows.every((one, n) => !one || isBlind(one, n));
+    const from = isOfBlind
+      ? ", from rows of which every key is hidden."
+      : ": the number that hides it is not low enough.";
+    return [...begin, ", is hidden from every row.", ...(weight ? [" Its largest weight is ", words, from] : [])];
   }
   if (!weight) return [...begin, ", gets ", words, ` from every row${isHidden.some(Boolean) ? " that sees it" : ""}.`];
   return [...begin, ", gets most from ", row(matrices, q), ": ", words, "."];
@@ -193,8 +198,9 @@ function bucketSaid(matrices: HeadMatrices, q: number, k: number) {
 function sumSaid({ matrices, step, q }: Pinned): Parts {
   const [stream, added] = (step.picture?.operations[step.name]?.of ?? []).map((name) => rowOf(matrices, name, q));
   if (!stream || !added) return [];
-  const ratio = (100 * length(added)) / Math.max(length(stream), 1e-12);
-  return ["Here what is added to ", row(matrices, q), `, is ${fixed(ratio, 0)} % as long as the row itself.`];
+  const ratio = length(added) / Math.max(length(stream), 1e-12);
+  const words = ratio < 0.01 ? percent(ratio) : `${fixed(100 * ratio, 0)} %`;
+  return ["Here what is added to ", row(matrices, q), `, is ${words} as long as the row itself.`];
 }
 
 function normSaid({ matrices, step, q }: Pinned): Parts {

@@ -102,6 +102,4 @@ export const marksOf = (walk: Walk) =>
     },
     onPin: (target) => walk.pinNamed(target),
     onHead: ([layer, head]) => walk.choose({ layer, head }),
-    // On a phone the words stand below the picture.
-    onPress: ({ matrix }) => walk.view?.inspector.overlay.reveal(matrix),
   });
