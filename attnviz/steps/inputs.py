@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from attnviz.annotated_text import AnnotatedText, annotated
+from attnviz.annotated_text import AnnotatedText, annotated, named
 from attnviz.formatting import counted, joined, number
 from attnviz.formulas.tree import (
     Box,
@@ -112,6 +112,18 @@ def _embeddings_notice(walk: Walk) -> str:
     )
 
 
+def _embeddings_fact(walk: Walk) -> str:
+    """Name the first token without an id whose embedding is a row of zeros, as in this project's trained models."""
+    if walk.parts is None:
+        return ""
+    rows = zip(walk.query_tokens.ids, walk.parts[0], strict=True)
+    unknown = next((at for at, (id_, embedding) in enumerate(rows) if id_ == NO_ID and not embedding.any()), None)
+    if unknown is None:
+        return ""
+    row = named(f"row {unknown}, “{walk.query_labels[unknown]}”", row=unknown)
+    return AnnotatedText.of("Here ", row, ", is not in the vocabulary: the model reads a row of zeros for it.")
+
+
 def _embeddings_picture(walk: Walk) -> Picture | None:
     if walk.layer.query_input is None:
         return None
@@ -134,6 +146,7 @@ EMBEDDINGS: Step[Walk] = Step(
     notice=_embeddings_notice,
     code=lambda walk: "x = token_embeddings + positions" if walk.parts else "x = embeddings",
     picture=_embeddings_picture,
+    fact=_embeddings_fact,
     matrices=("token_embeddings", "positions", "embeddings", "embeddings_k"),
     needs=("embeddings",),
     is_of_head=False,

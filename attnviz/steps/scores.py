@@ -216,7 +216,7 @@ def window_in_words(window: tuple[int, int]) -> str:
     if not after:
         return f"Each query sees the last {before + 1} keys, itself among them: a sliding window of {before + 1}."
     neighbours = "the key" if after == 1 else f"{after} keys"
-    return f"Each query sees itself and {neighbours} on both sides: a window of {before + after + 1}."
+    return f"Each query sees itself and {neighbours} on both sides: a local window."
 
 
 def _finite(layer: LayerTrace) -> str:

@@ -231,6 +231,9 @@ def test_the_logit_lens_is_the_head_on_torchs_states() -> None:
     assert list(table.index) == ["X", "after block 0", "after block 1"]
     assert table.iloc[2, 0] == f"{trace.vocabulary.label(likeliest)} {100 * probabilities[-1, likeliest]:.1f} %"
     assert "Raw" in " ".join(one.value for one in at.caption)
+    assert "After each block, the language head is applied" in said(at), "a post-norm stack has no norm at its end"
+    pre_norm = said(opened("lens", architecture="decoder", norm="pre"))
+    assert "After each block, the final norm and the language head are applied" in pre_norm
     assert "no language head" in opened("lens", architecture="encoder").info[0].value
     assert "choose it above" in opened("lens", architecture="both").info[0].value
 
@@ -251,6 +254,7 @@ def test_the_lens_is_computed_once_and_says_how_often_the_head_of_minilm_is_righ
     at.run()
     assert len(rows) == 9
     assert "right for" in " ".join(one.value for one in at.caption)
+    assert "After each block, the language head is applied" in said(at)
     at.selectbox(key="q").set_value(3).run()
     assert len(rows) == 10, "the table of all rows stays"
 

@@ -177,7 +177,8 @@ def test_the_angles_of_the_pinned_row_are_said_where_queries_turn(page: Page) ->
     with serving(WalkPage({0: write(document_of_layer(walk))})) as server:
         WalkView.open(page, server.url, step="rotated", layer=0, head=0)
         assert said(page) == WALK["rotated"].fact(walk)
-        assert pin(page, 4) == "In row 4, “e”, the first pair of dimensions turns by −2.28, the last by 0.00."
+        turns = "the first pair of dimensions turns by −2.28, the last by 0.00, in radians, without full turns (2π)."
+        assert pin(page, 4) == f"In row 4, “e”, {turns}"
         assert walk.layer.rotation is not None
         assert walk.layer.rotation.angles[4, [0, -1]].tolist() == pytest.approx([4 - 2 * torch.pi, 0.004], abs=1e-6)
 

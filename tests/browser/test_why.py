@@ -50,6 +50,7 @@ def table(why: Locator, name: str) -> list[tuple[str, float, float, str]]:
     read = """all => all.map((line) => [line.querySelector("th").textContent,
       +line.querySelector("[data-value]").dataset.value, +line.querySelector("[data-sum]").dataset.sum,
       line.children[3].textContent])"""
+    expect(lines.first).to_be_attached()
     return [tuple(line) for line in lines.evaluate_all(read)]
 
 

@@ -188,9 +188,14 @@ def show_lens(here: ShownPart) -> None:
         return
     label = trace.vocabulary.label
     likeliest = label(int(lens.tokens[-1, 0]))
+    applied = (
+        "the final norm and the language head are"
+        if here.place.stack in trace.final_norms
+        else ("the language head is")
+    )
     st.markdown(
-        f"**“{plain(tokens.labels[row])}” through the logit lens.** After each block, the final norm and the language "
-        "head are applied to its row, as if the blocks that follow were left out. After the last block, "
+        f"**“{plain(tokens.labels[row])}” through the logit lens.** After each block, {applied} applied to its row, as "
+        "if the blocks that follow were left out. After the last block, "
         f"“{plain(likeliest)}” is the likeliest token."
     )
     shown = [
@@ -285,8 +290,8 @@ def show_change(here: ShownPart) -> None:
     past = moved[1:, :token].max().item() if token else 0.0
     reason = reason_for_past(here, trace.layers[kind][0].mask, len(tokens)) if token else ""
     st.markdown(
-        f"**“{plain(tokens.labels[token])}” becomes “{plain(other)}”.** The rows before it move by at most "
-        f"**{nonzero(past, 3)}**. {reason}"
+        f"**“{plain(tokens.labels[token])}” becomes “{plain(other)}”.** In the rows before it, numbers change by at "
+        f"most **{nonzero(past, 3)}**. {reason} Each cell is the largest change of a number in a row."
     )
     rows = ["X", *(f"after block {number}" for number in trace.numbers_of(kind))]
     plot(heatmap(moved, rows, numbered(tokens.labels), palette(), across="token", signed=False), "check_change")

@@ -395,8 +395,8 @@ def test_a_mask_that_is_not_causal_is_not_explained_as_one() -> None:
     ("before", "after", "said"),
     [
         (2, 0, "sees the last 3 keys, itself among them: a sliding window of 3."),
-        (2, 2, "sees itself and 2 keys on both sides: a window of 5."),
-        (1, 1, "sees itself and the key on both sides: a window of 3."),
+        (2, 2, "sees itself and 2 keys on both sides: a local window."),
+        (1, 1, "sees itself and the key on both sides: a local window."),
         (0, 0, "sees only itself."),
     ],
 )

@@ -11,7 +11,7 @@ from torch.nn import functional
 
 from attnviz import trained
 from attnviz.pretrained import ModelError
-from attnviz.steps import names_at, steps_of
+from attnviz.steps import PARTS, names_at, steps_of
 from attnviz.tokens import NoTokensError, WordTokenizer
 from attnviz.tokens.value import label_of
 from attnviz.toy.config import TransformerConfig
@@ -154,6 +154,9 @@ def test_a_symbol_without_an_embedding_is_marked_and_the_rest_goes_on() -> None:
     assert torch.equal(trace.embedding_parts["token"][2], torch.zeros(8))
     assert torch.equal(trace.embedding_parts["token"][3], ours.module.get_parameter("token.weight")[3])
     assert trace.last_hidden_state.isfinite().all()
+    (kind,) = trace.kinds
+    facts = [PARTS["embeddings"].fact(of.walk(0, 0, kind)) for of in (trace, ours.trace("abcd"))]
+    assert facts == ["Here row 2, “🙂”, is not in the vocabulary: the model reads a row of zeros for it.", ""]
     with pytest.raises(IndexError):
         ours.logits(torch.tensor([0, 10]))
 

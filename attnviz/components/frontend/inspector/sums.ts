@@ -45,7 +45,7 @@ export function sumTable(name: string, terms: Term[], count = LARGEST + 1): Temp
     return sumLine(label, value, { bar: largest && value / largest, part: sizes && size / sizes, sum });
   });
   const head = (text: string, title?: string) => template("th", { scope: "col", title }, text);
-  const shares = head("share", "the term’s size, of the sum of all sizes");
+  const shares = head("of all sizes", "the term’s size, of the sum of all sizes");
   return template(
     "table",
     { class: "sums", "aria-label": LABELS[name], dataset: { sums: name } },

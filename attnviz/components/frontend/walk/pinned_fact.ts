@@ -119,7 +119,8 @@ function turnedSaid({ matrices, q }: Pinned): Parts {
   if (!angles?.length) return [];
   const turned = (at: number) => ({ words: fixed(angles[at]), row: q, column: at, matrix: "query_angles" });
   const last = angles.length > 1 ? [", the last by ", turned(angles.length - 1)] : [];
-  return ["In ", row(matrices, q), ", the first pair of dimensions turns by ", turned(0), ...last, "."];
+  const begin = ["In ", row(matrices, q), ", the first pair of dimensions turns by ", turned(0)];
+  return [...begin, ...last, ", in radians, without full turns (2π)."];
 }
 
 function scaledSaid({ matrices, q, k }: Pinned): Parts {
