@@ -51,7 +51,7 @@ def read(digest: str) -> Arrays:
 
 def test_an_offer_holds_no_tensor_and_its_file_is_made_again_without_the_trace(folder: str) -> None:
     files = offered(folder)
-    gone = weakref.ref(caches.trace(caches.model(folder), TEXT, None).layer(0))
+    gone = weakref.ref(caches.trace(caches.model(folder), TEXT, None).layer(0).query)
     weights = caches.trace(caches.model(folder), TEXT, None).attentions(1).double().numpy()
     caches.clear()
     gc.collect()

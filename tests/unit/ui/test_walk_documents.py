@@ -203,7 +203,7 @@ def test_what_a_document_does_not_have_is_not_there() -> None:
 def test_an_offer_holds_no_tensor_and_its_document_is_made_again(folder: str) -> None:
     text = "the cat sat again"
     digests = offered(source="pretrained", model=folder, text=text)
-    gone = weakref.ref(caches.trace(caches.model(folder), text, None).layer(0))
+    gone = weakref.ref(caches.trace(caches.model(folder), text, None).layer(0).query)
     gc.collect()
     assert gone() is not None
     caches.clear()
