@@ -135,10 +135,11 @@ export class View {
     this.show({ ...this.shown, part: "row", content: [row, ...this.shown.content] });
   }
 
-  showChain(q: number, k: number, badge: string) {
+  /** @param isCovered as of Chain.lines */
+  showChain(q: number, k: number, { badge, isCovered }: { badge: string; isCovered: boolean }) {
     if (!this.inspected) return;
     const title = [this.token("query", q), span("arrow", " → "), this.token("key", k)];
-    const lines = this.chain.lines(this.inspected, q, k);
+    const lines = this.chain.lines(this.inspected, q, k, isCovered);
     if (this.inspected.canExplain) lines.splice(1, 0, this.on.why.show(this.inspected, q, k, badge === "pinned"));
     this.show({ part: "chain", badge, title, content: [template("div", { class: "chain" }, ...lines)] });
   }
