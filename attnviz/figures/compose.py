@@ -8,7 +8,18 @@ from math import ceil
 from typing import Any
 
 from attnviz.figures.panels import SPACED, Layout, Panel, Pin, PlacedPanel, place_panels
-from attnviz.figures.style import AXIS_TITLE, LIGHT, LONGEST_LABEL, TURN, Palette, cell_texts, escape, hatching, shorten
+from attnviz.figures.style import (
+    AXIS_TITLE,
+    LIGHT,
+    LONGEST_LABEL,
+    TURN,
+    Palette,
+    cell_texts,
+    escape,
+    hatching,
+    row_kind,
+    shorten,
+)
 from attnviz.formatting import exact, number, weight
 
 COLOUR_BAR = {"thickness": 10, "len": 0.5, "x": 1.01, "y": 0, "yanchor": "bottom", "outlinewidth": 0, "nticks": 5}
@@ -133,7 +144,7 @@ def _y_axis(place: PlacedPanel, labels: Labels, palette: Palette) -> dict[str, A
     height = USUAL_HEIGHT * (place.box[3] - place.box[2])
     ticks = _ticks(labels.get(panel.rows), size, height, NEEDED_DOWN)
     return {
-        **_axis(panel.rows, ticks, size, palette, show=place.leftmost),
+        **_axis(row_kind(panel.rows, panel.cols), ticks, size, palette, show=place.leftmost),
         "tickfont": {"size": max(8, min(12, int(height / max(1, len(ticks)))))},
         "domain": place.box[2:],
         "anchor": f"x{place.suffix}",

@@ -32,6 +32,7 @@ AXIS_TITLE = {
     "concat": "heads side by side, H·D",
     "layer": "layer",
     "head": "head",
+    "position": "position",
 }
 """The titles of axes, by their kinds"""
 ROWS_AND_COLUMNS = "Rows are queries (from), columns are keys (to)."
@@ -46,6 +47,14 @@ NUMBERED_LABELS = 24
 """With more tokens than this, labels include their position if only every n-th has one"""
 LONGEST_LABEL = 12
 """Characters of the longest label in a Plotly figure"""
+
+
+def row_kind(rows: str, columns: str) -> str:
+    """Return the kind that names the rows of a matrix: beside a vocabulary, no query looks from them.
+
+    The browser does the same (frontend/board/panel.ts).
+    """
+    return "position" if (rows, columns) == ("query", "vocabulary") else rows
 
 
 def brief_title(title: str) -> str:
@@ -67,7 +76,9 @@ def matrix_text(title: str, values: npt.NDArray[np.floating[Any]], rows: str = "
     down, across = values.shape
     seen = values[np.isfinite(values)]
     span = [f"numbers from {number(float(seen.min()))} to {number(float(seen.max()))}"] if seen.size else []
-    return ", ".join([title, _axis_text(down, "row", rows), _axis_text(across, "column", columns), *span])
+    return ", ".join(
+        [title, _axis_text(down, "row", row_kind(rows, columns)), _axis_text(across, "column", columns), *span]
+    )
 
 
 def _axis_text(count: int, noun: str, kind: str) -> str:

@@ -303,14 +303,16 @@ def test_what_is_known_of_a_matrix_is_looked_at_once(run: Run) -> None:
         const { z, gaps, seen, largest } = m.complete(panel);
         return [z.map((row) => row.length), gaps, seen, largest, m.complete(panel).z === z, m.describe(panel)];
       };
+      const logits = { title: "T", rows: "query", cols: "vocabulary", data: Float32Array.from([1]), shape: [1, 1] };
       return [look(-3, 1, 2, 0), look(NaN, 1, 2, NaN), look(NaN, NaN),
-        look(...Array(2400).fill(1)).slice(3)];
+        look(...Array(2400).fill(1)).slice(3), [m.describe(logits, true), m.rowsText(logits)]];
     """
     assert run("board/panel.ts", body) == [
         [[2, 2], False, [-3, 2], 3, True, "T, 2 rows: query (from), 2 columns, numbers from −3.00 to 2.00"],
         [[2, 2], True, [1, 2], 2, True, "T, 2 rows: query (from), 2 columns, numbers from 1.00 to 2.00"],
         [[1, 1], True, None, 0, True, "T, 2 rows: query (from), 1 column"],
         [1, True, "T, 2 rows: query (from), 1,200 columns, numbers from 1.00 to 1.00"],
+        ["T, 1 row: position, 1 column: token of the vocabulary", "rows: position"],
     ]  # fmt: skip
 
 

@@ -607,6 +607,33 @@ def test_what_is_written_is_the_cell_pointed_at_or_else_the_pin(run: Run) -> Non
     ]  # fmt: skip
 
 
+def test_beside_tokens_of_a_vocabulary_rows_are_positions_and_no_key_is_asked_for(run: Run) -> None:
+    body = """
+      panels = [panel("logits", "query", "vocabulary", [[1, 2], [3, 4], [5, 6]])];
+      const later = { isLater: true, labels: { ...labels, vocabulary: ["dog", "run"] } };
+      inspector.show({ ...inspected("norm"), ...later }, none);
+      const fields = () => (inspector.drawNow(), [...room.querySelectorAll(".field-name")].map(said));
+      const looks = [fields(), look()];
+      inspector.click(at("logits", 2, 1));
+      looks.push(fields(), look(), inspector.pin, view.live.textContent);
+      inspector.show({ ...inspected("norm"), ...later }, { q: 1, k: null });
+      looks.push(look());
+      inspector.show(inspected("weights"), { q: 1, k: null });
+      looks.push(fields());
+      panels = [panel("query", "query", "dim", [[1, 2], [3, 4], [5, 6]])];
+      inspector.click(at("query", 2, 1));
+      return [...looks, look()];
+    """
+    found = run("inspector/inspector.ts", PARTS + INSPECTED + INSPECTOR + body)
+    hint = "Point at a cell to see its arithmetic; click or tap to pin it."
+    assert found == [
+        ["position"], ["hint", "", None, hint],
+        ["position"], ["product", 'logits[2, 1] position 2 "sat" → column 1 "run" (vocabulary)', "pinned", None],
+        {"q": 2, "k": None}, 'Pinned position 2 "sat".', ["hint", 'position 1 "cat"', "pinned", hint],
+        ["query row", "key column"], ["product", 'query[2, dim 1] query 2 "sat"', "pinned", None],
+    ]  # fmt: skip
+
+
 def test_what_is_inspected_follows_from_the_step(run: Run) -> None:
     body = """
       const steps = ["qkv", "scores", "output", "norm"].map((name) => ({ name, is_by_cell: name === "scores" }));

@@ -7,14 +7,16 @@ from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+import torch
 from playwright.sync_api import Page, expect
 
 from attnviz.lessons import OWN, PATHS, Lesson, Scene, read_lesson, shipped
 from attnviz.lessons.lesson import write_lesson
-from tests.browser.apps.inspector_page import PICTURE, POINT
+from tests.browser.apps.inspector_page import PICTURE, POINT, InspectorPage
 from tests.browser.board import painted
 from tests.browser.contexts import Contexts
 from tests.browser.settle import settled, settled_at, settled_once_at, still
+from tests.unit.lessons.today import operands
 
 HOSTILE = "<img src=x onerror=window.hacked=1> **b** [l](http://e.example)"
 
@@ -98,6 +100,56 @@ def lines_of_the_outline_are_even(page: Page) -> None:
     assert len(lines) == 2
     assert lines[0][1] == pytest.approx(lines[1][1], abs=0.5)
     assert lines[1][0] - lines[0][0] == pytest.approx(lines[0][1], abs=0.5)
+
+
+def test_what_the_sink_takes_of_a_covered_row_is_not_readable_until_it_is_revealed(page: Page, app_url: str) -> None:
+    scene = shipped()["today"].scenes[11]
+    query, key = operands("the cat saw the dog run")
+    scores = torch.cat([query @ key.T / key.shape[1] ** 0.5, torch.full((6, 1), 3.0).double()], dim=1)
+    *weights, share = scores.softmax(-1)[4].tolist()
+    best = max(range(6), key=weights.__getitem__)
+    told = {"sink": f"{share:.2f}", "row_sum": f"{sum(weights):.2f}"}
+    percents = f"{100 * share:.0f} %"
+    page = settled_at(page, f"{app_url}/?{scene.query}&lesson=today&scene=12&lecture=1")
+    view = InspectorPage(page, has_heads=False)
+
+    def is_covered() -> None:
+        for panel, number in told.items():
+            texts = painted(page, panel)
+            assert (texts["inside"][4], number in texts["inside"]) == ("?", False)
+            assert "?" not in texts["inside"][:4]
+            assert not any(number in text for text in texts["all"] if "…" in text), "a range below a title"
+            view.hover(panel, 4, 0)
+            expect(view.panel).to_contain_text("Covered.")
+            expect(view.panel).not_to_contain_text(number)
+        rows = page.get_by_role("list", name=re.compile("^(→z|Σ),.*rows")).get_by_role("listitem")
+        expect(rows.filter(has_text=re.compile("^row 4 .*: covered$"))).to_have_count(2)
+        assert told["sink"] not in page.locator(".attnviz-board").first.get_attribute("aria-label")
+
+    is_covered()
+    view.hover("sink", 2, 0)
+    expect(view.panel).to_contain_text(f"{scores.softmax(-1)[2, 6]:.4f}")
+    view.click("sink", 4, 0)
+    assert [painted(page, panel)["inside"].count("?") for panel in ("weights", "sink")] == [6, 1], "no guess"
+    expect(page.locator(".guess")).to_contain_text("Which of its cells is the largest?")
+    wrong = (best + 1) % 6
+    view.click("weights", 4, wrong)
+    view.leave()
+    is_covered()
+    view.hover("weights", 4, wrong)
+    assert view.result("weights") == pytest.approx(weights[wrong], abs=1e-6)
+    expect(view.line("weights")).not_to_contain_text(percents)
+    expect(view.line("weights")).not_to_contain_text("the row:")
+    expect(page.locator(".lesson-says")).to_contain_text(scene.asked[-40:])
+    view.click("weights", 4, best)
+    expect(page.locator(".lesson-says")).to_contain_text(scene.said[:30])
+    settled(page)
+    for panel, number in told.items():
+        assert painted(page, panel)["inside"][4] == number
+        view.hover(panel, 4, 0)
+        assert view.result("cell") == pytest.approx(sum(weights) if panel == "row_sum" else share, abs=1e-6)
+    view.hover("weights", 4, wrong)
+    expect(view.line("weights")).to_contain_text(percents)
 
 
 def test_ones_own_lesson_is_built_downloaded_and_opened(page: Page, app_url: str, tmp_path: Path) -> None:

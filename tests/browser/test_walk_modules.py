@@ -511,7 +511,20 @@ def test_a_covered_row_is_revealed_cell_by_cell_or_at_once(run: Run) -> None:
       stage.chooseRow(0);
       const chosen = cover("weights")[0];
       stage.take(header({ predict: false }));
-      return { first, opened, second, right, other, row, kept, anew, chosen, off: guesses.at(-1) };
+      const off = guesses.at(-1);
+      const one = (name) => panel(name, { cols: "one", data: Float32Array.from([0.5, 0.7]), shape: [2, 1] });
+      const beside = (...names) => header({ walk: {}, panels: [...header().panels, ...names.map(one)],
+        grid: [[0, 1, ...names.map((_, n) => n + 3)]], widths: [1, 1, ...names.map(() => 1)] });
+      const NAMES = ["sinks", "sink", "row_sum"];
+      const ones = () => NAMES.map((name) => [0, 1].map((i) => Boolean(stage.board.covers?.(name)?.(i, 0))));
+      stage.isDone = false;
+      stage.take(beside(...NAMES));
+      stage.chooseRow(1);
+      const shares = [ones(), click("weights", 1, 0)[1]];
+      shares.push(ones(), cover("weights")[1], stage.board.uncover({ ...at("sink", 1, 0), cols: "one" }));
+      shares.push(guesses.at(-1), click("weights", 1, 2)[1], ones());
+      stage.take(beside("row_sum"));
+      return { first, opened, second, right, other, row, kept, anew, chosen, off, shares, alone: ones()[2] };
     """
     found = run("walk/stage.ts", body)
     no, yes = [False] * 3, [True] * 3
@@ -526,6 +539,13 @@ def test_a_covered_row_is_revealed_cell_by_cell_or_at_once(run: Run) -> None:
     assert found["anew"] == [no, yes]
     assert found["chosen"] == no  # all rows are revealed
     assert found["off"] is None
+    # What the sink takes of the row, and what it leaves, stay covered after a wrong guess; no click on them is a guess.
+    known, row = [False, False], [False, True]
+    wrong = [1, 1, True]
+    assert found["shares"] == [
+        [known, row, row], wrong, [known, row, row], [False, True, True], False, wrong, [1, 2, False], [known] * 3,
+    ]  # fmt: skip
+    assert found["alone"] == known  # without a sink each row sums to 1, which is no secret
 
 
 STEPPER = """

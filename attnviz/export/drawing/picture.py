@@ -28,6 +28,7 @@ from attnviz.figures.style import (
     Colours,
     Palette,
     brief_title,
+    row_kind,
 )
 from attnviz.formatting import number
 from attnviz.mask_reasons import REASONS
@@ -433,12 +434,13 @@ def _row_labels(at: PlacedPanel, labels: Labels, palette: Palette) -> list[Mark]
         text = shorten(label_text(tokens, i, step), MAX_LABEL_WIDTH, size) if tokens else str(i)
         middle = at.y + (i + 0.5) * high
         marks.append(Text(at.x - 8, middle + size * 0.33, text, size, palette.text, anchor="end"))
-    title = AXIS_TITLE.get(at.panel.rows, "")
+    kind = row_kind(at.panel.rows, at.panel.cols)
+    title = AXIS_TITLE.get(kind, "")
     if fonts.width(title, AXIS) > at.height + 60:
         title = brief_title(title)
     if title:
         left = (longest(tokens) if tokens else INDEX_GUTTER - 10) + 18
-        ink = palette.role(at.panel.rows) or palette.text
+        ink = palette.role(kind) or palette.text
         marks.append(Text(at.x - left, at.y + at.height / 2, title, AXIS, ink, anchor="middle", turn=90))
     return marks
 

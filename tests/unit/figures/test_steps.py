@@ -254,6 +254,11 @@ def test_a_matrix_of_which_nothing_is_seen_or_whose_axes_have_no_title_is_said_b
     assert matrix_text("M", np.zeros((2, 1)), "other", "") == "M, 2 rows, 1 column, numbers from 0.00 to 0.00"
 
 
+def test_the_rows_of_logits_are_positions() -> None:
+    said = matrix_text("logits", np.zeros((2, 3)), "query", "vocabulary")
+    assert said.startswith("logits, 2 rows: position, 3 columns: token of the vocabulary")
+
+
 def test_a_step_without_matrices_has_no_figure_and_one_without_embeddings_an_empty_one() -> None:
     with pytest.raises(KeyError, match="tokens"):
         lay_out(walk(), "tokens")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from math import sqrt
 
 import numpy as np
+import pytest
 import torch
 from torch import Tensor
 
@@ -72,9 +73,17 @@ def today() -> dict[int, Sequence[str]]:
     query, key = operands("the cat saw the dog run")
     narrow = query @ key.T / sqrt(query.shape[1])
 
+    def shares_beside(score: float) -> Tensor:
+        """Return the shares of the words and, last, of a further score, (T, T + 1)."""
+        return torch.cat([narrow, torch.full((6, 1), score, dtype=torch.float64)], dim=1).softmax(-1)
+
     def sink(score: float) -> Tensor:
-        """Return the share of a further score in each row, (T,)."""
-        return torch.cat([narrow, torch.full((6, 1), score, dtype=torch.float64)], dim=1).softmax(-1)[:, -1]
+        return shares_beside(score)[:, -1]
+
+    before, now = shares_beside(2)[4, :6], shares_beside(3)[4, :6]
+    assert int(before.argmax()) == int(now.argmax()) == 5  # “run”
+    np.testing.assert_allclose(now / before, (now / before)[0], rtol=1e-9)  # all lose the same proportion
+    assert float(now[5] / before[5]) == pytest.approx(0.5, abs=0.03)  # about half
 
     assert sink(3).argmin() == 2
     assert sink(3).min() > 0.5
@@ -97,5 +106,5 @@ def today() -> dict[int, Sequence[str]]:
         9: [signless(weights[1][7, 6]), *map(str, kept)],
         10: [signless(number) for number in (wide.max(), capped.max(), wide.min(), capped.min())],
         11: [signless(sink(2)[4])],
-        12: [signless(sink(3)[4]), signless(sink(3)[2])],
+        12: [signless(now[5]), signless(sink(3)[4]), signless(sink(3)[2])],
     }

@@ -2,7 +2,7 @@
 
 import { labelText, shorten, spaced, ticks, TURN } from "./layout.ts";
 import { INK, TEXT_INK } from "../core/colours.ts";
-import { axisName } from "./panel.ts";
+import { axisName, rowKind } from "./panel.ts";
 
 /** The word of it that is written where the whole name has no room: "from", "to", "D". */
 export const briefName = (name: string) => (name.split(" ").at(-1) ?? "").replace(/[()]/g, "");
@@ -44,9 +44,9 @@ export function paintRowLabels(
       box: [-wide, -0.6 * size, wide, 1.2 * size],
     });
   }
-  const looks = { font, type, ink: TEXT_INK[theme], kind: panel.axes ? "text" : panel.rows };
+  const looks = { font, type, ink: TEXT_INK[theme], kind: panel.axes ? "text" : rowKind(panel) };
   context.font = `${type.label}px ${font}`;
-  const title = panel.axes?.[0] ?? axisTitle(panel.rows, height + 60, widthOf);
+  const title = panel.axes?.[0] ?? axisTitle(rowKind(panel), height + 60, widthOf);
   const box = paintAxisTitle(context, title, looks, (width) => {
     const left = !rowNames
       ? 0

@@ -30,6 +30,10 @@ function lookAt(data: Float32Array, [rows, cols]: [number, number]): Seen {
 /** The name of an axis; none where its kind has none. */
 export const axisName = (kind: string): string | undefined => (AXIS_TITLES as Record<string, string>)[kind];
 
+/** The kind that names the rows of a matrix: beside a vocabulary, no query looks from them. */
+export const rowKind = ({ rows, cols }: Pick<Panel, "rows" | "cols">) =>
+  rows === "query" && cols === "vocabulary" ? "position" : rows;
+
 const said = (what: string, name: string | undefined) => (name ? `${what}: ${name}` : what);
 
 /** "16 rows: query (from)" */
@@ -37,7 +41,7 @@ export const axisText = (count: number, noun: string, name: string | undefined) 
   said(`${whole(count)} ${noun}${count === 1 ? "" : "s"}`, name);
 
 /** "rows: query (from)" */
-export const rowsText = ({ rows, axes }: Panel) => said("rows", axes?.[0] ?? axisName(rows));
+export const rowsText = (panel: Panel) => said("rows", panel.axes?.[0] ?? axisName(rowKind(panel)));
 
 /**
  * A matrix in words, for screen readers: its title, what its rows and columns are, and its range. Python says the same
@@ -45,8 +49,8 @@ export const rowsText = ({ rows, axes }: Panel) => said("rows", axes?.[0] ?? axi
  * @param isCovered whether a row is to be guessed: the range might give it away
  */
 export function describe(panel: Panel, isCovered = false) {
-  const { title, rows, cols, axes, shape } = panel;
-  const names = axes ?? [axisName(rows), axisName(cols)];
+  const { title, cols, axes, shape } = panel;
+  const names = axes ?? [axisName(rowKind(panel)), axisName(cols)];
   const seen = isCovered ? null : complete(panel).seen;
   return [
     title,

@@ -1,6 +1,6 @@
 // The axes of a chart's matrices, their labels, and the margins that these need. See figure.ts.
 
-import { axisName } from "../board/panel.ts";
+import { axisName, rowKind } from "../board/panel.ts";
 import { TEXT_INK } from "../core/colours.ts";
 import { CHART, TURN } from "../core/constants.ts";
 import type { ChartPlace } from "./figure.ts";
@@ -44,7 +44,7 @@ export function yAxis({ panel, rows, y, suffix, leftmost }: ChartPlace, labels: 
   const height = USUAL.height * (y[1] - y[0]);
   const ticks = ticksOf(labels[panel.rows], rows, height, NEEDED.rows);
   return {
-    ...axisOf(panel.rows, ticks, rows, { theme, shown: leftmost }),
+    ...axisOf(rowKind(panel), ticks, rows, { theme, shown: leftmost }),
     tickfont: { size: Math.max(8, Math.min(12, Math.trunc(height / Math.max(1, ticks.length)))) },
     domain: y,
     anchor: `x${suffix}`,

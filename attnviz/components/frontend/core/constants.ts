@@ -146,6 +146,7 @@ export const AXIS_TITLES = {
   concat: "heads side by side, H·D",
   layer: "layer",
   head: "head",
+  position: "position",
 };
 
 /** What is said of matrices of queries and keys. */

@@ -13,7 +13,10 @@ export class Guess {
     this.row = row;
   }
 
-  covers = (i: number, j: number) => this.isOpen && i === this.row && !this.tried.includes(j);
+  covers = (i: number, j: number) => this.coversRow(i) && !this.tried.includes(j);
+
+  /** Whether what belongs to a row as a whole is covered: guesses uncover none of it. */
+  coversRow = (i: number) => this.isOpen && i === this.row;
 
   /**
    * Takes a click on a cell, and says whether it was one for the guess: while a row is covered, a click on another one

@@ -20,8 +20,11 @@ export class Chain {
   products: Folded = new Folded("scores");
   vectors: Folded = new Folded("head_outputs");
 
-  /** The lines of a cell. That of the page's step is marked, and those that are still to come are dimmed. */
-  lines({ attention, step, steps, matrices }: InspectedCell, q: number, k: number): Child[] {
+  /**
+   * The lines of a cell. That of the page's step is marked, and those that are still to come are dimmed.
+   * @param isCovered whether other cells of the row are covered: nothing is said of the whole row
+   */
+  lines({ attention, step, steps, matrices }: InspectedCell, q: number, k: number, isCovered = false): Child[] {
     const { header } = attention;
     const cell = attention.cell(q, k);
     const { current, later } = marksOf(header, step, steps);
@@ -31,7 +34,7 @@ export class Chain {
       capped: () => ({ formula: capped(header, cell) }),
       biased: () => ({ formula: biased(cell, termsAt(matrices, q * attention.keys + k)) }),
       masked: () => ({ formula: masked(header, q, k, cell) }),
-      weights: () => ({ formula: header.way === "matrix" ? shares(q, k, cell) : weights(cell) }),
+      weights: () => ({ formula: header.way === "matrix" ? shares(q, k, cell) : weights(cell, isCovered) }),
       head_outputs: () => this.outputs(attention, q, k, cell),
     };
     return linesOf(header).map((name) => {
@@ -163,16 +166,19 @@ function whyKept({ mask, mask_reasons: reasons }: AttentionHeader, q: number, k:
 /** A number that a mask fills in: −1e10. */
 const exact = (x: number) => x.toExponential().replace("-", "−").replace("e+", "e");
 
-export function weights({
-  masked: x,
-  exponential,
-  sum,
-  shift,
-  weight,
-  weights: row,
-  allHidden,
-  sink,
-}: Pick<CellSteps, "masked" | "exponential" | "weight"> & Softmax) {
+export function weights(
+  {
+    masked: x,
+    exponential,
+    sum,
+    shift,
+    weight,
+    weights: row,
+    allHidden,
+    sink,
+  }: Pick<CellSteps, "masked" | "exponential" | "weight"> & Softmax,
+  isCovered = false,
+) {
   if (allHidden) {
     const all = sink ? "all its weights are 0, and the sink takes all" : "all its weights are 0";
     return [equals(weight), span("why", `every key is hidden from this row, so ${all}`)];
@@ -184,6 +190,7 @@ export function weights({
     span("nowrap", "= ", number(exponential), " / ", number(sum)),
     " ",
   );
+  if (isCovered) return [parts, equals(weight)];
   const isOfSink = sink !== null && row.every((share) => share < sink.share);
   const largest = isOfSink ? "the sink's score" : "the row's largest";
   const why = `${largest}, ${number(shift)}, is subtracted first: e to the power of it is out of range`;

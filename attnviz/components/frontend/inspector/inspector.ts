@@ -283,6 +283,9 @@ export class Inspector {
     const { view, pin } = this;
     view.pin = pin;
     const covered = panels.find(isCovering);
+    const isRowCovered = (row: number) => isCovered(covered, row, attention.keys);
+    const showChain = (row: number, column: number, badge: string) =>
+      view.showChain(row, column, { badge, isCovered: isRowCovered(row) });
     if (at && panel ? panel.covered?.(at.i, at.j) : this.covers(pin)) {
       view.showHint(pin, COVERED);
       return;
@@ -290,8 +293,8 @@ export class Inspector {
     if (!at || !panel) {
       const { q, k } = pin;
       if (isLater) view.showHint(pin, HINT);
-      else if (q !== null && k !== null && attention.has(q, k)) view.showChain(q, k, "pinned");
-      else if (q !== null && isCovered(covered, q, attention.keys)) view.showHint(pin, COVERED);
+      else if (q !== null && k !== null && attention.has(q, k)) showChain(q, k, "pinned");
+      else if (q !== null && isRowCovered(q)) view.showHint(pin, COVERED);
       else view.showRow(attention, pin);
       return;
     }
@@ -299,7 +302,7 @@ export class Inspector {
     const whole = [at.rows, at.cols].sort().join() === "key,query";
     const chained = whole && attention.has(q, k) && byCell.includes(panel.name);
     const isPin = samePin({ q, k }, pin);
-    if (chained) view.showChain(q, k, isPin ? "pinned" : "pointer");
+    if (chained) showChain(q, k, isPin ? "pinned" : "pointer");
     else view.showProduct({ at, panel, panels, products, badge: at === this.hovered ? "pointer" : "pinned" });
   }
 

@@ -52,6 +52,11 @@ export class View {
     return this.inspected?.labels ?? {};
   }
 
+  /** Whether rows are positions that a vocabulary is scored for: no query looks from there. */
+  get areRowsPositions() {
+    return this.labels.vocabulary !== undefined;
+  }
+
   setInspected(inspected: Inspected) {
     const { step, attention } = this.inspected ?? {};
     if (inspected.step !== step || inspected.attention.header !== attention?.header) {
@@ -75,12 +80,13 @@ export class View {
   }
 
   fields(): Child[] {
-    const { queries = 0, keys = 0 } = this.inspected?.attention ?? {};
+    const { attention, isLater = false } = this.inspected ?? {};
+    const { queries = 0, keys = 0 } = attention ?? {};
     const none = this.pin.q === null && this.pin.k === null;
     const unpin = { type: "button", class: "unpin", title: "Unpin (Escape)", hidden: none, onclick: this.on.onUnpin };
     return [
-      this.field("query row", { name: "q", kind: "query", count: queries }),
-      this.field("key column", { name: "k", kind: "key", count: keys }),
+      this.field(this.areRowsPositions ? "position" : "query row", { name: "q", kind: "query", count: queries }),
+      !isLater && this.field("key column", { name: "k", kind: "key", count: keys }),
       template("button", unpin, "unpin"),
     ];
   }
@@ -135,10 +141,11 @@ export class View {
     this.show({ ...this.shown, part: "row", content: [row, ...this.shown.content] });
   }
 
-  showChain(q: number, k: number, badge: string) {
+  /** @param isCovered as of Chain.lines */
+  showChain(q: number, k: number, { badge, isCovered }: { badge: string; isCovered: boolean }) {
     if (!this.inspected) return;
     const title = [this.token("query", q), span("arrow", " → "), this.token("key", k)];
-    const lines = this.chain.lines(this.inspected, q, k);
+    const lines = this.chain.lines(this.inspected, q, k, isCovered);
     if (this.inspected.canExplain) lines.splice(1, 0, this.on.why.show(this.inspected, q, k, badge === "pinned"));
     this.show({ part: "chain", badge, title, content: [template("div", { class: "chain" }, ...lines)] });
   }
@@ -180,7 +187,6 @@ export class View {
       content: [
         meaning.length > 0 && template("p", { class: "meaning", dataset: { line: "meaning" } }, ...meaning),
         template("div", { class: "chain" }, ...lines),
-        badge === "pinned" && template("p", { class: "hint" }, nextOf(this.pin) ?? ""),
       ],
     });
   }
@@ -203,12 +209,13 @@ export class View {
     delete this.section.dataset.shows;
   }
 
-  /** `row 3 "animal" (query)`, the token shortened by the style sheet only. */
+  /** `row 3 "animal" (query)`, or `position 3 "animal"`; the token is shortened by the style sheet only. */
   token(kind: string, i: number, place: string = kind === "query" ? "row" : "column") {
     const text = this.labels[kind]?.[i] ?? "";
     const quoted = template("bdi", { class: "token", title: text }, text);
-    const role = place === kind ? [] : [" ", span("kind", `(${kind})`)];
-    return span(`place ${kind}`, `${place} ${i} "`, quoted, '"', ...role);
+    const isPosition = kind === "query" && this.areRowsPositions;
+    const role = place === kind || isPosition ? [] : [" ", span("kind", `(${kind})`)];
+    return span(`place ${kind}`, `${isPosition ? "position" : place} ${i} "`, quoted, '"', ...role);
   }
 
   /** The arithmetic of the pinned cell as a line of text, "" where none is pinned. */
@@ -229,7 +236,9 @@ export class View {
 
   /** Announces a pin to screen readers; hovering is not announced. */
   announce(attention: Attention, { q, k }: Pair, isCovered: boolean) {
-    const spoken = (kind: string, i: number | null) => `${kind} ${i} "${this.labels[kind]?.[i ?? -1] ?? ""}"`;
+    const rows = this.areRowsPositions ? "position" : "query";
+    const spoken = (kind: string, i: number | null) =>
+      `${kind === "query" ? rows : kind} ${i} "${this.labels[kind]?.[i ?? -1] ?? ""}"`;
     if (q === null && k === null) {
       this.live.textContent = "Unpinned.";
     } else if (q !== null && k !== null && attention.has(q, k)) {

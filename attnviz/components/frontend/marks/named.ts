@@ -38,7 +38,7 @@ export const isChosen = (target: PictureTarget, { chosen = null }: LitNow) =>
 const NONE: Named["kinds"] = { query: null, key: null };
 
 function isCoveredCell(panels: DrawnPanel[], q: number | null, k: number | null) {
-  return q !== null && k !== null && panels.some(({ covered }) => covered?.(q, k));
+  return q !== null && k !== null && panels.some((panel) => isByCell(panel) && panel.covered?.(q, k));
 }
 
 function partOf(panel: DrawnPanel, part: string): Region[] {

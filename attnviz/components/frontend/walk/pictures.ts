@@ -148,9 +148,14 @@ function pictureText(panels: Panel[], result: string | null) {
   return `Heatmaps: ${panels.map((panel) => describe(panel, guessed.includes(panel))).join("; ")}.`;
 }
 
-/** The matrices that a covered row is covered in: the result, and those that would give its row away. */
+/**
+ * The matrices that a covered row is covered in: the result, and those that would give its row away. Beside a sink's
+ * share the sum of a row is one of them: what the sink leaves.
+ */
 export function covered(panels: Panel[], name: string) {
   const isByCell = ({ rows, cols }: Panel) => rows === "query" && cols === "key";
   const result = panels.find((one) => one.name === name);
-  return panels.filter((one) => one === result || (result && isByCell(result) && isByCell(one)));
+  const shares = panels.some((one) => one.name === "sink") ? ["sink", "row_sum"] : [];
+  const givesAway = (one: Panel) => isByCell(one) || shares.includes(one.name);
+  return panels.filter((one) => one === result || (result && isByCell(result) && givesAway(one)));
 }

@@ -123,15 +123,22 @@ export class Stage {
   /** Covers the row that is guessed, where it would be given away. */
   coverUp() {
     const { guess } = this;
-    const names = guess?.isOpen ? this.covered : [];
-    this.board.cover(names.length && guess ? (name) => (names.includes(name) ? guess.covers : null) : null);
+    const panels = guess?.isOpen ? this.covered : [];
+    const coversOf = (panel: Panel | undefined) =>
+      panel && (this.isGuessedIn(panel) ? guess?.covers : guess?.coversRow);
+    this.board.cover(panels.length ? (name) => coversOf(panels.find((one) => one.name === name)) ?? null : null);
     if (guess || this.isTold) this.onGuess(guess);
     this.isTold = guess !== null;
   }
 
-  /** The names of the matrices in which the row is covered. */
+  /** The matrices in which the row is covered. */
   get covered() {
-    return covered(this.panels, this.header?.result ?? "").map(({ name }) => name);
+    return covered(this.panels, this.header?.result ?? "");
+  }
+
+  /** Whether a covered cell is one to guess: those of a sink's share and of a row's sum are not. */
+  isGuessedIn({ cols }: Panel) {
+    return cols === this.result?.cols;
   }
 
   get result() {
@@ -158,8 +165,8 @@ export class Stage {
     const { guess } = this;
     if (!guess) return false;
     const row = rows === "query" ? i : cols === "query" ? j : null;
-    const isCovered = this.covered.includes(panel);
-    if (!guess.take({ row, column: rows === "query" ? j : i }, isCovered ? this.rowOf(guess.row) : null)) return false;
+    const isGuessed = this.covered.some((one) => one.name === panel && this.isGuessedIn(one));
+    if (!guess.take({ row, column: rows === "query" ? j : i }, isGuessed ? this.rowOf(guess.row) : null)) return false;
     this.coverUp();
     if (!guess.isOpen) this.onRevealed();
     return true;
