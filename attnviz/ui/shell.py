@@ -5,7 +5,7 @@ The toolbar, right of the places, has Settings, Share, Export and Lecture.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from html import escape
 from types import MappingProxyType
@@ -102,12 +102,12 @@ def text_field(place: DeltaGenerator) -> None:
         st.rerun()
 
 
-def text() -> str:
-    """Return the text. If it is blank, show what to do and stop the page."""
+def text(names: Iterable[str] | None = None) -> str:
+    """Return the text. If it is blank, show what to do and stop the page; `names` are for `state.end`."""
     value: str = state.get("text")
     if not value.strip():
         st.info(f"Type a sentence {text_place()} to see what attention does with it.")
-        state.end(("text",))
+        state.end(names)
         st.stop()
     return value
 
