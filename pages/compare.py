@@ -3,13 +3,13 @@
 import streamlit as st
 
 from attnviz.tokens import NoTokensError
-from attnviz.ui import shell, side_bar, state
+from attnviz.ui import shell, side_bar
 from attnviz.ui.compare import panes
 from attnviz.ui.compare.panes import A, B
 from attnviz.ui.messages import starting
 
 shell.begin("compare")
-shell.text()
+shell.text(panes.link_keys())
 panes.choose_default()
 presets = st.container()
 with side_bar.settings():
@@ -28,4 +28,4 @@ try:
     show(left, right, darkening)
 except NoTokensError as error:
     st.info(str(error))
-state.end(panes.link_keys())
+panes.end()

@@ -121,9 +121,9 @@ class Page:
 
     @property
     def plain(self) -> dict[str, str]:
-        """The link of the view with all defaults: it names one of them if a bare address does not open it."""
-        name = "source" if "source" in self.keys else "text"
-        return {name: KEYS[name].write(KEYS[name].default)} if self.first_view else {}
+        """The link of the view with all defaults, which names one of them: a bare address may open another view."""
+        name = next((name for name in ("source", "text") if name in self.keys), self.part_key)
+        return {name: KEYS[name].write(KEYS[name].default)}
 
     def is_bare(self, query: Mapping[str, str]) -> bool:
         """Whether an address has no key of the page's views. Keys that all pages share, and others', do not count."""
@@ -153,7 +153,8 @@ class Page:
     def write(self, view: Mapping[str, Any], names: Iterable[str]) -> dict[str, str]:
         """Return the query of a view: the keys among `names` without default values.
 
-        For the first view it has only the keys that all pages share.
+        For the first view it has only the keys that all pages share, except in a lesson: without a key of the view, the
+        link would open the scene's own view.
         With a trained model the text is always included: without it, the link would open the model's own view.
         """
         names = tuple(names)
@@ -161,7 +162,8 @@ class Page:
         if "text" in names and self.trained_model(view.__getitem__) is not None:
             written = {"text": KEYS["text"].write(view["text"]), **written}
         shared = {name: written.pop(name) for name in SHARED_KEYS if name in written}
-        own = {} if self.first_view and written == self.first_view else written or self.plain
+        is_first = written == self.first_view and "lesson" not in shared
+        own = {} if is_first else written or self.plain
         return {**own, **shared}
 
 

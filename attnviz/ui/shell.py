@@ -5,7 +5,7 @@ The toolbar, right of the places, has Settings, Share, Export and Lecture.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from html import escape
 from types import MappingProxyType
@@ -17,6 +17,7 @@ from attnviz.components.styles import styles
 from attnviz.formatting import were
 from attnviz.links.pages import PAGES
 from attnviz.settings import settings
+from attnviz.sources.shown import ShownHead, hide_word
 from attnviz.tokens import Tokens
 from attnviz.ui import lecture, places, side_bar, state, suggestions
 from attnviz.ui.lessons import bar as lesson_bar
@@ -102,12 +103,12 @@ def text_field(place: DeltaGenerator) -> None:
         st.rerun()
 
 
-def text() -> str:
-    """Return the text. If it is blank, show what to do and stop the page."""
+def text(names: Iterable[str] | None = None) -> str:
+    """Return the text. If it is blank, show what to do and stop the page; `names` are for `state.end`."""
     value: str = state.get("text")
     if not value.strip():
         st.info(f"Type a sentence {text_place()} to see what attention does with it.")
-        state.end(("text",))
+        state.end(names)
         st.stop()
     return value
 
@@ -128,6 +129,26 @@ def token_notes(tokens: Tokens) -> None:
         sentences.append(plain(unknown[0].upper() + unknown[1:] + "."))
     if sentences:
         st.warning(" ".join(sentences))
+
+
+def hidden_word_note(*shown: ShownHead) -> None:
+    """Say that the page shows a model the whole text, if the view hides a word of it: this is for other pages.
+
+    The hidden word is followed into another text, as on Step by step.
+    """
+    for here in shown:
+        if state.get("blank_at") is None or not here.model.description.guesses_hidden_words:
+            continue
+        labels = here.model.read(here.text, here.pair)[0].labels
+        place = state.keep_token("blank_at", "The hidden word", labels)
+        masked = here if place is None else hide_word(here, place)
+        if masked.hidden is None:
+            continue
+        mask = here.model.description.mask_piece or ""
+        before, after = (f"{one.text} {one.pair}".count(mask) for one in (here, masked))
+        word, masks = masked.hidden.word, mask * (after - before)
+        st.warning(plain(f"Here the model reads the hidden word “{word}” too: to hide it, type {masks} in its place."))
+        return
 
 
 @st.fragment

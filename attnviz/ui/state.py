@@ -378,6 +378,11 @@ def is_opening_link() -> bool:
     return _kept().opened_view is None
 
 
+def opened_bare() -> bool:
+    """Whether the view was read from a bare address (`Page.is_bare`); `end` may have written its keys since."""
+    return _kept().is_bare
+
+
 def reopen_link() -> None:
     """Treat the link as just opened, from a callback, because data that it needs has become available."""
     _kept().opened_view = None

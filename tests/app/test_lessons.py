@@ -10,6 +10,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from attnviz.lessons import MAX_BYTES, OWN, Lesson, Scene, gallery, read_lesson, shipped, write_lesson
+from attnviz.links import pages
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.measures.mistakes import TEXTS
 from attnviz.ready import Check
@@ -60,7 +61,7 @@ def test_a_link_that_only_names_a_scene_opens_it() -> None:
             # A session that begins with such a link takes long to make: one for each page, and one for all the others.
             at = go_to_page(at, "step_by_step", asked) if scene.page in arrived else open_page(**asked)
             arrived.add(scene.page)
-            expected = {**scene.values(), **asked}
+            expected = {**pages.PAGES[scene.page].opened(scene.values()), **asked}
             if number == 1:
                 del expected["scene"]
             assert (messages(at), link(at)) == ("", expected), (name, number)
@@ -302,7 +303,7 @@ def test_the_visitors_lesson_is_restored_after_a_reload() -> None:
     at = open_page(lesson=OWN, scene="2")
     browser_has(at, write_lesson(MINE))
     assert at.session_state[record_key(ViewRecord)].page == "heads"
-    assert (link(at), messages(at)) == ({"lesson": OWN, "scene": "2"}, "")
+    assert (link(at), messages(at)) == ({**pages.OPENING_OF_HEADS, "lesson": OWN, "scene": "2"}, "")
 
 
 def test_a_session_without_a_lesson_requests_none_and_accepts_one() -> None:

@@ -72,6 +72,12 @@ def test_an_address_that_says_nothing_stands_for_a_view(run: Run) -> None:
         ("q=3", {"q": None}, "source=toy"),
         ("lecture=1", {"step": "weights"}, "source=bert&step=weights&q=3&lecture=1"),
         ("source=bert&step=weights&q=3&lecture=1&scene=2", {"step": "scores"}, "lecture=1&scene=2"),
+        # With a lesson, an address that says no view opens the scene's.
+        (
+            "source=bert&step=weights&q=3&lesson=heads&scene=2",
+            {"step": "scores"},
+            "source=bert&q=3&lesson=heads&scene=2",
+        ),
         ("utm_source=mail&q=3&lecture=1", {"q": None}, "utm_source=mail&source=toy&lecture=1"),
     ]
     body = """return given.cases.map(([query, values]) =>

@@ -40,7 +40,7 @@ from attnviz.ui import shell, state
 from attnviz.ui.bert.ablated_answer import guesses, show_answer
 from attnviz.ui.bert.ablated_uses import probabilities, ranking, show_classifier, show_search
 from attnviz.ui.bert.bars import side_by_side
-from attnviz.ui.bert.parts import Part, built_in, in_torch
+from attnviz.ui.bert.parts import Part, built_in, in_torch, text_notes
 from attnviz.ui.caches import named_cache, result, wait_for
 from attnviz.ui.messages import plain
 from attnviz.ui.sources import RESOURCES
@@ -250,7 +250,7 @@ def show() -> None:
     except NoTokensError as error:
         st.info(str(error))
         return
-    shell.token_notes(ablation.trace.tokens)
+    text_notes(ablation.model, ablation.trace.tokens)
     left, right = st.columns([1, 1], gap="medium")
     with left:
         _show_grid(ablation)

@@ -21,6 +21,8 @@ from attnviz.components.matrix import ChosenRow
 from attnviz.export.csv_files import table_csv
 from attnviz.pretrained.names import BUILT_IN
 from attnviz.sources import PRETRAINED
+from attnviz.sources.models import PRETRAINED_NAMES
+from attnviz.sources.shown import of_model
 from attnviz.steps.picture import MANY
 from attnviz.tokens import Tokens
 from attnviz.trained.shipped import title
@@ -110,8 +112,15 @@ def read_text() -> tuple[BuiltInModel, Tokens]:
     """Return the built-in model and the text as its tokens, with notes on them; without a text the page stops."""
     model, text = built_in(), shell.text()
     tokens = model.tokenize(text)
-    shell.token_notes(tokens)
+    text_notes(model, tokens)
     return model, tokens
+
+
+def text_notes(model: PretrainedModel, tokens: Tokens) -> None:
+    """Show notes on the tokens of the view's text, which a model reads whole."""
+    shell.token_notes(tokens)
+    if PRETRAINED_NAMES.own(state.get("model")) == model.name:  # the position of a hidden word is that in its tokens
+        shell.hidden_word_note(of_model(PRETRAINED, model, state.get))
 
 
 def of_text(make: Callable[[BuiltInModel, Tokens], V], nothing: Callable[[], V]) -> Callable[[], V]:

@@ -18,7 +18,7 @@ from attnviz.formatting import nonzero, percent
 from attnviz.links.bert import MAX_PIECE
 from attnviz.tokens import NoTokensError, Tokens
 from attnviz.ui import shell, state
-from attnviz.ui.bert.parts import Part, choose_model, chosen_model, in_torch, shown_model
+from attnviz.ui.bert.parts import Part, choose_model, chosen_model, in_torch, shown_model, text_notes
 from attnviz.ui.bert.token_tables import (
     RoundTripSetup,
     chosen_place,
@@ -65,7 +65,7 @@ def show() -> None:
         no_text = f"Type a sentence {shell.text_place()} to see what comes back of it."
         st.info(str(NoTokensError()) if state.get("text").strip() else no_text)
         return
-    shell.token_notes(setup.tokens)
+    text_notes(model, setup.tokens)
     if not lesson_bar.hides("back_weights"):
         _settings()
     setup = setup_of(model) or setup  # with the values that these widgets have now

@@ -170,13 +170,23 @@ def choose_default() -> None:
         state.put(name, value)
 
 
+_OWN = "own"
+"""The value of `compare` where B has settings of its own. It exists only in the session: it keeps `choose_default` from
+overriding the user's choice."""
+
+
 def link_keys() -> list[str]:
-    """Set `compare`, so that a link to two equal panes opens them equal; return the keys of A, and those set in B."""
-    same = not overridden(state.get)
-    # "own" exists only in the session: it keeps `choose_default` from overriding the user's choice.
-    state.put("compare", "same" if same else "own")
-    inherited = {B.key(name) for name in B_KEYS if B.own(name) is None} | (set() if same else {"compare"})
-    return [name for name in PAGES["compare"].keys if name not in inherited]
+    """Return the keys of a link: those of A, those set in B, and `compare` if its value can be in a link."""
+    left_out = {B.key(name) for name in B_KEYS if B.own(name) is None}
+    if state.get("compare") == _OWN:
+        left_out.add("compare")
+    return [name for name in PAGES["compare"].keys if name not in left_out]
+
+
+def end() -> None:
+    """Write the view to the address bar, with `compare`, so that a link to two equal panes opens them equal."""
+    state.put("compare", _OWN if overridden(state.get) else "same")
+    state.end(link_keys())
 
 
 _TRAINED_IN_B = "trained in B"

@@ -24,6 +24,7 @@ from attnviz.formulas import latex
 from attnviz.lessons.targets import html
 from attnviz.links.link import KEYS, STRETCH
 from attnviz.sources.compared import Choice, differs, run
+from attnviz.sources.shown import shown
 from attnviz.steps.picture import darkens
 from attnviz.trained.shipped import title
 from attnviz.ui import controls, shell, state
@@ -105,6 +106,9 @@ def show(a: Choice, b: Choice, darkening: DeltaGenerator) -> None:
     left, right = run(a, RESOURCES), run(b, RESOURCES)
     for tokens in dict.fromkeys((left.query_tokens, right.query_tokens)):
         shell.token_notes(tokens)
+    if state.get("blank_at") is not None:
+        of_text = [one for one in (a, b) if one.get("text") == state.get("text")]
+        shell.hidden_word_note(*(shown(one.get, RESOURCES) for one in of_text))
     both = compared((a, b), (left, right), state.get("quantity"))
     with darkening:
         _darken(both)

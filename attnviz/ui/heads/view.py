@@ -154,6 +154,8 @@ def show_heads(here: ShownHead) -> None:
         corpora = heads_state.corpora_of(here)
         is_over_corpus = heads_state.over_corpus(corpora)
         file = heads_state.corpus_file(corpora, is_over=is_over_corpus)
+        if file is None or not is_over_corpus:
+            shell.hidden_word_note(here)
         sorts, labels = [measure.name for measure in survey.measures], possible_labels(survey.measures)
         if file is not None and is_over_corpus:
             sorts, labels = list(statistics(file)[0].present), list(measure_names(survey).linked.values())

@@ -13,7 +13,6 @@ from html import escape
 import streamlit as st
 
 from attnviz.lessons.targets import html
-from attnviz.links.link import KEYS, SHARED_KEYS
 from attnviz.links.pages import PAGES
 from attnviz.ui import state
 from attnviz.ui.lessons import state as lesson_state
@@ -35,7 +34,7 @@ def show(page: str) -> None:
     here = lesson_state.here()
     if here is None:
         return
-    _open(here, page)
+    _open(here)
     done = 100 * here.number / len(here.lesson.scenes)
     st.html(style("lesson"))
     if state.get("lecture"):
@@ -98,15 +97,12 @@ def go(by: int) -> None:
         state.record(LessonRecord).target = scene
 
 
-def _open(here: CurrentScene, page: str) -> None:
-    """Open the scene's page and view if the link contains only the lesson and scene."""
+def _open(here: CurrentScene) -> None:
+    """Open the scene's page and view if the link has no key of the page's views."""
     if not state.is_opening_link() or state.notes():
         return
-    query = {name: value for name, value in st.query_params.to_dict().items() if name in KEYS}
-    scene_query = lesson_state.link_to(here)
-    is_bare = "lesson" in query and set(query) <= set(SHARED_KEYS)
-    if is_bare and (page, query) != (here.scene.page, scene_query):
-        state.go_to_page(PAGES[here.scene.page].script, scene_query)
+    if state.opened_bare() and "lesson" in st.query_params:
+        state.go_to_page(PAGES[here.scene.page].script, lesson_state.link_to(here))
 
 
 def _scene_control(key: str, label: str, icon: str, there: CurrentScene | None, page: str) -> None:

@@ -196,6 +196,7 @@ def show_transformer(here: ShownPart) -> None:
     for tokens in model_tokens:
         if tokens is not None:
             shell.token_notes(tokens)
+    shell.hidden_word_note(here)
     state.keep_pin(queries.labels, keys.labels)
     name = here.place.name
     check_step("part", names_at(here.model.description, here.place), f"{name[0].upper()}{name[1:]}", here.place.kind)

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from attnviz.links.link import KEYS, SHARED_KEYS
 from attnviz.links.pages import OPENING, OPENING_OF_HEADS, PAGES, PLACES, Page, chapters
-from tests.unit.links.views import DEFAULTS
+from tests.unit.links.views import DEFAULTS, VALUES
 
 STEPS, HEADS, TRANSFORMER = (PAGES[name] for name in ("step_by_step", "heads", "transformer"))
 SOURCE_KEYS = {"toy": "qkv", "pretrained": "pair", "trained": "model"}
@@ -90,9 +95,7 @@ def test_the_view_that_a_page_opens_on_has_no_link_and_the_plain_one_says_its_so
     assert HEADS.write(DEFAULTS, HEADS.link_keys()) == HEADS.plain == {"text": DEFAULTS["text"]}
 
 
-@pytest.mark.parametrize(
-    "query", [{}, {"lecture": "1"}, {"utm_source": "mail", "lecture": "1"}, {"lesson": "own", "scene": "2"}]
-)
+@pytest.mark.parametrize("query", [{}, {"lecture": "1"}, {"utm_source": "mail", "lecture": "1"}])
 def test_an_address_without_keys_of_the_view_stands_for_the_opening_view(query: dict[str, str]) -> None:
     for page in PAGES.values():
         names = (*page.link_keys(), *SHARED_KEYS)
@@ -102,10 +105,40 @@ def test_an_address_without_keys_of_the_view_stands_for_the_opening_view(query: 
         assert notes == []
         shared = {name: value for name, value in query.items() if name in SHARED_KEYS}
         assert page.write(view, names) == shared
-        assert page.write({**DEFAULTS, **{name: view[name] for name in shared}}, names) == {**page.plain, **shared}
+        plain = page.plain if page.first_view else {}
+        assert page.write({**DEFAULTS, **{name: view[name] for name in shared}}, names) == {**plain, **shared}
         for key in ({"q": "3"}, {"text": "a b"}):
             if key.keys() <= set(names):
                 assert page.opened({**query, **key}) == {**query, **key}, "a link with a key of the view says all of it"
+
+
+def reopened(page: Page, view: dict[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
+    """Return the link of a view, and what an address with it opens: the values of the page's keys."""
+    names = (*page.link_keys(view["source"]), *SHARED_KEYS)
+    link = dict(parse_qsl(urlencode(page.write(view, names)), keep_blank_values=True))
+    again, notes = page.read(page.opened(link))
+    assert notes == []
+    return link, {name: again[name] for name in names}
+
+
+@given(st.sampled_from(list(PAGES.values())), st.data())
+def test_an_address_opens_the_view_that_it_was_written_for(page: Page, data: st.DataObject) -> None:
+    begins = data.draw(st.sampled_from([{}, page.first_view, page.plain]))
+    view = page.read(begins)[0]
+    changed = data.draw(st.sets(st.sampled_from([*page.link_keys(), *SHARED_KEYS]), max_size=4))
+    view |= {name: data.draw(VALUES[name]) for name in changed}
+    view["text"] = data.draw(st.sampled_from([view["text"], "", " ", OPENING["text"], DEFAULTS["text"]]))
+    _, again = reopened(page, view)
+    assert again == {name: view[name] for name in again}
+
+
+@pytest.mark.parametrize("page", PAGES.values())
+def test_in_a_lesson_an_address_says_the_view_since_one_without_it_opens_the_scene_s(page: Page) -> None:
+    for begins in ({}, page.first_view):
+        view = page.read(begins)[0] | {"lesson": "own", "scene": 2}
+        link, again = reopened(page, view)
+        assert not page.is_bare(link)
+        assert again == {name: view[name] for name in again}
 
 
 def test_all_pages_open_with_one_sentence_but_compare_which_needs_a_pair() -> None:

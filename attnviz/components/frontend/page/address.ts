@@ -17,7 +17,8 @@ export function withValues(query: string, values: Values, link: LinkKeys) {
   for (const [name, value] of new URLSearchParams(link.plain)) if (found.get(name) === value) found.delete(name);
   const own = written(found, ofView(link), true);
   const others = written(found, [...keys, ...SHARED_KEYS], false);
-  const opens = link.bare && own === written(new URLSearchParams(link.bare), keys, true);
+  // In a lesson, an address without keys of the view would open the scene's own view.
+  const opens = link.bare && !found.has("lesson") && own === written(new URLSearchParams(link.bare), keys, true);
   return [others, opens ? "" : own || link.plain, written(found, SHARED_KEYS, true)].filter(Boolean).join("&");
 }
 
