@@ -471,3 +471,17 @@ def test_that_a_story_has_ended_is_said_without_another_press(still_page: Page, 
     expect(sentence.locator(".writing")).to_have_text(
         "The text ends here: the model draws <end> next, its token for the end of a text."
     )
+
+
+def test_the_address_of_an_empty_text_opens_the_same_model_elsewhere(app_url: str, new_context: Contexts) -> None:
+    page = settled_at(new_context().new_page(), app_url)
+    page.get_by_role("textbox", name="Text", exact=True).fill("")
+    page.get_by_role("button", name="Apply", exact=True).click()
+    expect(page.get_by_text("Type a sentence")).to_be_visible()
+    settled(page)
+    said = {name: OPENING[name] for name in ("source", "layer", "head", "step")}
+    assert query(page).items() >= said.items()
+    elsewhere = settled_at(new_context().new_page(), page.url)
+    type_text(elsewhere, "The cat sat.")
+    settled(elsewhere)
+    assert query(elsewhere).items() >= {**said, "text": "The cat sat."}.items()
