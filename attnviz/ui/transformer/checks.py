@@ -188,16 +188,7 @@ def show_lens(here: ShownPart) -> None:
         return
     label = trace.vocabulary.label
     likeliest = label(int(lens.tokens[-1, 0]))
-    applied = (
-        "the final norm and the language head are"
-        if here.place.stack in trace.final_norms
-        else ("the language head is")
-    )
-    st.markdown(
-        f"**“{plain(tokens.labels[row])}” through the logit lens.** After each block, {applied} applied to its row, as "
-        "if the blocks that follow were left out. After the last block, "
-        f"“{plain(likeliest)}” is the likeliest token."
-    )
+    st.markdown(_lens_words(tokens.labels[row], likeliest, has_norm=here.place.stack in trace.final_norms))
     shown = [
         [
             f"{plain(label(int(token)))} {percent(float(share), 1)}"
@@ -219,6 +210,14 @@ def show_lens(here: ShownPart) -> None:
         "Raw: the head was trained for the last state alone, and earlier ones may lie in another basis (nostalgebraist "
         "2020, “interpreting GPT: the logit lens”). "
         + ("" if trace.has_learned else "These weights have learned nothing, so it means nothing yet.")
+    )
+
+
+def _lens_words(token: str, likeliest: str, *, has_norm: bool) -> str:
+    applied = "the final norm and the language head are" if has_norm else "the language head is"
+    return (
+        f"**“{plain(token)}” through the logit lens.** After each block, {applied} applied to its row, as if the "
+        f"blocks that follow were left out. After the last block, “{plain(likeliest)}” is the likeliest token."
     )
 
 
