@@ -51,7 +51,7 @@ def weight(value: float) -> str:
 
 
 def percent(share: float, digits: int = 0, *, exactly: bool = False) -> str:
-    """Return a share of 1 as a percentage: "97 %"; "12.5 %" with one decimal. The browser has a `percent` that does so.
+    """Return a share of 1 as a percentage: "97 %"; "12.5 %" with one decimal. The browser's does so too.
 
     Only nothing reads as 0 %, and only all, but for what float32 rounds away, as 100 %: what is less than a unit of the
     last digit away from either has two digits of that distance, "0.40 %", "0.031 %", "99.85 %", or is "less than

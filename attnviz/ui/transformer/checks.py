@@ -290,7 +290,8 @@ def show_change(here: ShownPart) -> None:
     reason = reason_for_past(here, trace.layers[kind][0].mask, len(tokens)) if token else ""
     st.markdown(
         f"**“{plain(tokens.labels[token])}” becomes “{plain(other)}”.** In the rows before it, numbers change by at "
-        f"most **{nonzero(past, 3)}**. {reason} Each cell is the largest change of a number in a row."
+        f"most **{nonzero(past, 3)}**. {reason} In the picture, each cell is the largest change of any number "
+        "in that token's row."
     )
     rows = ["X", *(f"after block {number}" for number in trace.numbers_of(kind))]
     plot(heatmap(moved, rows, numbered(tokens.labels), palette(), across="token", signed=False), "check_change")

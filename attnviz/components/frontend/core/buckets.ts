@@ -28,7 +28,7 @@ export function bucketOf(offset: number, { count, max_distance: most, both_sides
 
 /** The first and the last distance in the bucket of a distance, of those from 0 to `longest` on its side. */
 export function rangeOf(offset: number, buckets: Buckets, longest: number) {
-  const isAfter = offset > 0; // where all after the query are in its bucket, a causal mask hides them
+  const isAfter = offset > 0; // where all keys after the query share its bucket, a causal mask hides them
   const sign = isAfter ? 1 : -1;
   const bucket = bucketOf(offset, buckets);
   let [first, last] = [Math.abs(offset), Math.abs(offset)];

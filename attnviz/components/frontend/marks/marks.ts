@@ -123,8 +123,9 @@ export class Marks {
     this.name();
     this.light();
     if (this.held === word || isStep) bringIntoView(partsNamed(itemsOf(target.item), word.textContent ?? ""));
-    // On a phone a sentence may stand below or above its picture. It is lit in the next frame.
-    if (!this.isOfPage) requestAnimationFrame(() => bringIntoView(litIn(target.matrix)));
+    // On a phone a sentence may stand below or above its picture. What it names is lit in the next frame.
+    if (!this.isOfPage && (isPlace || this.held === word))
+      requestAnimationFrame(() => bringIntoView(litIn(target.matrix)));
   }
 
   key(word: HTMLElement | null, event: KeyboardEvent) {
