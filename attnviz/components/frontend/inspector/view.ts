@@ -146,8 +146,9 @@ export class View {
     if (!this.inspected) return;
     const title = [this.token("query", q), span("arrow", " → "), this.token("key", k)];
     const lines = this.chain.lines(this.inspected, q, k, isCovered);
-    if (this.inspected.canExplain && !isCovered)
+    if (this.inspected.canExplain && !isCovered) {
       lines.splice(1, 0, this.on.why.show(this.inspected, q, k, badge === "pinned"));
+    }
     this.show({ part: "chain", badge, title, content: [template("div", { class: "chain" }, ...lines)] });
   }
 

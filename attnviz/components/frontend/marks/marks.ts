@@ -124,8 +124,9 @@ export class Marks {
     this.light();
     if (this.held === word || isStep) bringIntoView(partsNamed(itemsOf(target.item), word.textContent ?? ""));
     // On a phone a sentence may stand below or above its picture. What it names is lit in the next frame.
-    if (!this.isOfPage && (isPlace || this.held === word))
+    if (!this.isOfPage && (isPlace || this.held === word)) {
       requestAnimationFrame(() => bringIntoView(litIn(target.matrix)));
+    }
   }
 
   key(word: HTMLElement | null, event: KeyboardEvent) {
