@@ -151,7 +151,7 @@ KEYS: dict[str, Key] = {
     "window": Key(
         None,
         Integer(1, MAX_TOKENS),
-        "the width of the toy's window: with a causal mask the last keys, else half as many on both sides; without it, "
+        "the width of the toy's window: with a causal mask the last keys, else half as many on each side; without it, "
         "none",
     ),
     "qk_norm": Key(False, Switch(), "whether the toy's queries and keys are normalised"),

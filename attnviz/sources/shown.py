@@ -36,6 +36,8 @@ class HiddenWord:
     word: str
     label: str
     """The label of its first token, as guesses name it: an uncased model has it in lower case"""
+    masks: str
+    """What stands in its place: a mask for each of its tokens"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +184,9 @@ def hide_word(here: ShownHead, place: int) -> ShownHead:
     text = here.pair if is_pair and here.pair is not None else here.text
     begin, end = tokens.offsets[first][0], tokens.offsets[last][1]
     begin += len(text[begin:end]) - len(text[begin:end].lstrip())  # RoBERTa's pieces include the space before them
-    masked = text[:begin] + mask * (last - first + 1) + text[end:]
-    hidden = HiddenWord(first, text[begin:end], bare(tokens.labels[first]))
+    masks = mask * (last - first + 1)
+    masked = text[:begin] + masks + text[end:]
+    hidden = HiddenWord(first, text[begin:end], bare(tokens.labels[first]), masks)
     return replace(here, pair=masked, hidden=hidden) if is_pair else replace(here, text=masked, hidden=hidden)
 
 

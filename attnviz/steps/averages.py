@@ -10,7 +10,7 @@ from attnviz.annotated_text import AnnotatedText, annotated, named
 from attnviz.formatting import nonzero
 from attnviz.formulas import tree
 from attnviz.steps.picture import MatrixProduct, PanelSpec, Picture, panel, picture
-from attnviz.steps.step import Step
+from attnviz.steps.step import Step, row_words
 from attnviz.steps.weights import weights_panel
 from attnviz.trace.matrices import matrix
 
@@ -86,11 +86,11 @@ def _difference(name: str, why: str) -> Callable[[Walk], str]:
 
     def say(walk: Walk) -> str:
         gaps = (matrix(walk, name) - walk.averages["by_loop"]).abs()
-        row, feature = divmod(int(gaps.argmax()), gaps.shape[1])
+        q, feature = divmod(int(gaps.argmax()), gaps.shape[1])
         largest = float(gaps.max())
         if largest == 0:
             return "Largest difference to the loop: 0. On these numbers every rounding comes out the same."
-        place = named(f"row {row}, “{walk.query_labels[row]}”", row=row, matrix=name)
+        place = named(row_words(walk, q), row=q, matrix=name)
         size = nonzero(largest)
         return AnnotatedText.of(f"Largest difference to the loop: {size}, in ", place, f", feature {feature}. {why}")
 

@@ -24,7 +24,7 @@ from attnviz.formulas.tree import (
     Symbol,
 )
 from attnviz.steps.picture import MatrixProduct, Operation, PanelSpec, Picture, panel, picture, product_picture, share
-from attnviz.steps.step import Step
+from attnviz.steps.step import Step, row_words
 from attnviz.trace.matrices import matrix
 from attnviz.trace.model import Activation
 
@@ -93,11 +93,6 @@ def read_by_vocabulary(walk: Walk) -> str:
     return "transform_norm" if has(walk, "transform_norm") else end_of_stack(walk)
 
 
-def row(walk: Walk, index: int) -> str:
-    """Return the number and the token of a row, for sentences."""
-    return f"row {index}, “{walk.query_labels[index]}”"
-
-
 def lengths(walk: Walk, name: str) -> Tensor:
     """Return the length of each row of a matrix, (Tq,)."""
     norms: Tensor = matrix(walk, name).norm(dim=-1)
@@ -134,7 +129,7 @@ def _residual_sum(
         return AnnotatedText.of(
             f"Here what is added is on average {_ratio(float(ratios.mean()))} as long as the row that it is "
             "added to, most in ",
-            named(row(walk, largest), row=largest),
+            named(row_words(walk, largest), row=largest),
             f": {_ratio(float(ratios[largest]))}.",
         )
 
@@ -229,9 +224,9 @@ def _norm_fact(walk: Walk, rows: Tensor) -> str:
     low, high = int(variances.argmin()), int(variances.argmax())
     return AnnotatedText.of(
         "Before, the variance of a row goes from ",
-        named(f"{number(float(variances[low]))} in {row(walk, low)}", row=low),
+        named(f"{number(float(variances[low]))} in {row_words(walk, low)}", row=low),
         ", to ",
-        named(f"{number(float(variances[high]))} in {row(walk, high)}", row=high),
+        named(f"{number(float(variances[high]))} in {row_words(walk, high)}", row=high),
         f"; the means go from {number(float(means.min()))} to {number(float(means.max()))}.",
     )
 
@@ -380,7 +375,7 @@ def _hidden_fact(walk: Walk) -> str:
     return AnnotatedText.of(
         f"Here {fires} of the cells are above 0. Neuron {neuron} fires most, with ",
         f"{number(float(hidden[token, neuron]))}, on ",
-        named(row(walk, token), row=token, matrix="feed_forward_hidden"),
+        named(row_words(walk, token), row=token, matrix="feed_forward_hidden"),
         ".",
     )
 
@@ -423,9 +418,9 @@ def _output_fact(walk: Walk) -> str:
     low, high = int(norms.argmin()), int(norms.argmax())
     return AnnotatedText.of(
         "Here the longest row is ",
-        named(row(walk, high), row=high, matrix="feed_forward_output"),
+        named(row_words(walk, high), row=high, matrix="feed_forward_output"),
         f", with a length of {number(float(norms[high]))}, and the shortest ",
-        named(row(walk, low), row=low, matrix="feed_forward_output"),
+        named(row_words(walk, low), row=low, matrix="feed_forward_output"),
         f", with {number(float(norms[low]))}.",
     )
 

@@ -25,7 +25,7 @@ from attnviz.formulas.tree import (
 )
 from attnviz.steps.formula import KEY, QUERY, VALUE, normed_symbol, operand_symbol
 from attnviz.steps.picture import MatrixProduct, Operation, PanelSpec, Picture, panel, picture, share
-from attnviz.steps.step import Step, follows_another
+from attnviz.steps.step import Step, follows_another, row_words
 from attnviz.tokens import NO_ID
 from attnviz.trace import matrices
 
@@ -120,8 +120,8 @@ def _embeddings_fact(walk: Walk) -> str:
     unknown = next((at for at, (id_, embedding) in enumerate(rows) if id_ == NO_ID and not embedding.any()), None)
     if unknown is None:
         return ""
-    row = named(f"row {unknown}, “{walk.query_labels[unknown]}”", row=unknown)
-    return AnnotatedText.of("Here ", row, ", is not in the vocabulary: the model reads a row of zeros for it.")
+    place = named(row_words(walk, unknown), row=unknown)
+    return AnnotatedText.of("Here ", place, ", is not in the vocabulary: the model reads a row of zeros for it.")
 
 
 def _embeddings_picture(walk: Walk) -> Picture | None:
@@ -504,7 +504,7 @@ def _rotated_fact(walk: Walk) -> str:
     most, least = (number(float(frequencies[pair]), 4) for pair in (0, -1))
     if pairs == 1:
         return f"{fact} It turns by {most} a token."
-    return f"{fact} It turns by {most} a token, the last pair by {least} (in radians, of which 2π are a full turn)."
+    return f"{fact} It turns by {most} a token, the last pair by {least} (in radians: a full turn is 2π)."
 
 
 ROTATED: Step[Walk] = Step(

@@ -215,8 +215,8 @@ def window_in_words(window: tuple[int, int]) -> str:
         return "Each query sees only itself."
     if not after:
         return f"Each query sees the last {before + 1} keys, itself among them: a sliding window of {before + 1}."
-    neighbours = "the key" if after == 1 else f"{after} keys"
-    return f"Each query sees itself and {neighbours} on both sides: a local window."
+    neighbours = "one key" if after == 1 else f"{after} keys"
+    return f"Each query sees itself and {neighbours} on each side: a local window."
 
 
 def _finite(layer: LayerTrace) -> str:

@@ -87,6 +87,11 @@ def follows_another(kind: Kind, layer: int) -> bool:
     return layer > 0 or kind == "cross"
 
 
+def row_words(walk: Walk, index: int) -> str:
+    """Return the number and the token of a row, for sentences."""
+    return f"row {index}, “{walk.query_labels[index]}”"
+
+
 def unavailable(step: Step[Walk], walk: Walk) -> str:
     """Return the reasons why the step can't show all that it needs; empty if it can."""
     reasons = walk.layer.unavailable

@@ -19,10 +19,9 @@ from attnviz.steps.block import (
     mapped,
     part_of,
     read_by_vocabulary,
-    row,
 )
 from attnviz.steps.picture import Operation, PanelSpec, Picture, panel, picture, product_picture
-from attnviz.steps.step import Step
+from attnviz.steps.step import Step, row_words
 from attnviz.trace.matrices import matrix
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ def _transform_fact(walk: Walk) -> str:
     high = int(norms.argmax())
     return AnnotatedText.of(
         "Here the longest row is ",
-        named(row(walk, high), row=high, matrix="transform_hidden"),
+        named(row_words(walk, high), row=high, matrix="transform_hidden"),
         f", with a length of {number(float(norms[high]))}.",
     )
 
@@ -119,7 +118,7 @@ def _logits_fact(walk: Walk) -> str:
     label = part_of(walk).vocabulary[entry]
     return AnnotatedText.of(
         f"Here the largest logit is {number(logit)}: in ",
-        named(row(walk, token), row=token, matrix="logits"),
+        named(row_words(walk, token), row=token, matrix="logits"),
         f", for “{label}”.",
     )
 
@@ -133,7 +132,7 @@ def _probabilities_fact(walk: Walk) -> str:
     where, what = ("at", "token") if walk.kind == "encoder" else ("after", "next token")
     return AnnotatedText.of(
         f"Here, {where} ",
-        named(row(walk, focus), row=focus, matrix="probabilities"),
+        named(row_words(walk, focus), row=focus, matrix="probabilities"),
         f", the most likely {what} is “{part.vocabulary[entry]}”, with {percent(share)}.",
     )
 

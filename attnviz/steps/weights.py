@@ -20,7 +20,7 @@ from attnviz.steps.picture import (
     share,
 )
 from attnviz.steps.scores import masked_limit, masked_panel
-from attnviz.steps.step import Step
+from attnviz.steps.step import Step, row_words
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -80,7 +80,7 @@ def _weights_fact(walk: Walk) -> str:
     q, k = divmod(summary.strongest, walk.layer.key.shape[1])
     return AnnotatedText.of(
         "Here ",
-        named(f"row {q}, “{walk.query_labels[q]}”", row=q),
+        named(row_words(walk, q), row=q),
         ", puts ",
         named(percent(summary.strongest_weight), row=q, column=k, matrix="weights"),
         " on ",
@@ -102,7 +102,7 @@ def _sink_fact(walk: Walk, shares: Tensor) -> str:
         return "Here the sink takes less than 1 % of every row."
     return AnnotatedText.of(
         f"Here the sink takes {percent(float(shares.mean()))} of a row on average, and most of ",
-        named(f"row {q}, “{walk.query_labels[q]}”", row=q),
+        named(row_words(walk, q), row=q),
         ": ",
         named(percent(float(shares[q])), row=q, matrix="sink"),
         ".",
@@ -112,7 +112,7 @@ def _sink_fact(walk: Walk, shares: Tensor) -> str:
 def _row_without_keys(walk: Walk) -> str:
     """Describe the first row whose keys are all hidden: −∞ gives it no weights, a finite number gives equal ones."""
     q = int(walk.layer.hidden(walk.head).all(dim=1).int().argmax())
-    row = named(f"row {q}, “{walk.query_labels[q]}”", row=q)
+    row = named(row_words(walk, q), row=q)
     if walk.layer.mask.is_infinite:
         why = ", every key is hidden: its exponentials sum to 0, and 0/0 is no number (torch: NaN). It gets no weights."
         return AnnotatedText.of("In ", row, why)

@@ -73,7 +73,7 @@ class ToyConfig:
     """The score of a sink that takes part in every head's softmax, as in gpt-oss, where it is learned; None for none"""
     window: int | None = None
     """The width of a window: with the causal mask a query sees the last `window` keys, as in Mistral, else
-    `window` // 2 keys on both sides of itself, as in ModernBERT; None for none"""
+    `window` // 2 keys on each side of itself, as in ModernBERT; None for none"""
     kv_heads: int | None = None
     """G: the number of heads of keys and values, which divides `heads`: several heads of queries share each, as in
     grouped-query attention (Ainslie et al. 2023); None: each head has its own. Only linear projections share"""

@@ -72,7 +72,7 @@ CAP_HELP = """As in Gemma 2: a scaled score s becomes c · tanh(s/c), which stay
 SINK_HELP = """As in gpt-oss: one more column of the softmax, with this score for every query. It takes a share and
 gives nothing. There each head learns its own; here all heads have this one."""
 WINDOW_HELP = """With the causal mask a query sees only the last keys, as many as this, itself among them (Mistral);
-without it, half as many on both sides of itself (ModernBERT)."""
+without it, half as many on each side of itself (ModernBERT)."""
 QK_NORM_HELP = "As in Qwen3: queries and keys are divided by their root mean square. A learned γ follows there; 1 here."
 KV_HEADS_HELP = "Heads of queries share them: grouped-query attention, or multi-query with 1."
 PADDING_HELP = "No query looks at them. With a causal mask their own rows see no key."

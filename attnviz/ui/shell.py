@@ -144,9 +144,7 @@ def hidden_word_note(*shown: ShownHead) -> None:
         masked = here if place is None else hide_word(here, place)
         if masked.hidden is None:
             continue
-        mask = here.model.description.mask_piece or ""
-        before, after = (f"{one.text} {one.pair}".count(mask) for one in (here, masked))
-        word, masks = masked.hidden.word, mask * (after - before)
+        word, masks = masked.hidden.word, masked.hidden.masks
         st.warning(plain(f"Here the model reads the hidden word “{word}” too: to hide it, type {masks} in its place."))
         return
 

@@ -64,8 +64,8 @@ def test_the_sentence_about_turned_queries_says_the_angle_of_the_position(run: R
     walk = run_block(range(6), ToyConfig(positions="rotary"), "abcdef").walk(0, 1)
     _, said = captions(run, walk, 3, 1)
     assert text(said["rotated"]) == (
-        "Position 3 turns the query and the key of “d”: their first pair of dimensions by 3.00 radians, full turns "
-        "aside."
+        "Position 3 turns the query and the key of “d”: their first pair of dimensions by 3.00 radians, "
+        "without full turns (2π)."
     )
     products = [float(x) for x in (walk.layer.query[1, 3] @ walk.layer.key[1, 1],)]
     assert numbers(said["scores"]) == pytest.approx(products, abs=0.0051)

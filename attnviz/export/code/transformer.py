@@ -430,7 +430,7 @@ def _mask(config: TransformerConfig, stack: Stack, length: str) -> str:
     reach, is_causal = config.reach(stack), stack == "decoder"
     whom = "itself and those before it" if is_causal else "every token"
     if reach is not None:
-        whom = f"itself and {reach[0]} before it" if is_causal else f"itself and {reach[0]} on both sides"
+        whom = f"itself and {reach[0]} before it" if is_causal else f"itself and {reach[0]} on each side"
     subject = "a token" if is_causal or reach is not None else "every token"
     return f"{visible_code(length, reach, causal=is_causal)}  # {subject} looks at {whom}"
 

@@ -286,13 +286,13 @@ def show_change(here: ShownPart) -> None:
         st.info(plain(here.model.description.why_not_after))
         return
     moved = torch.stack([row_differences(*pair) for pair in zip(before, after, strict=True)])  # (L + 1, T)
-    past = moved[1:, :token].max().item() if token else 0.0
-    reason = reason_for_past(here, trace.layers[kind][0].mask, len(tokens)) if token else ""
-    st.markdown(
-        f"**“{plain(tokens.labels[token])}” becomes “{plain(other)}”.** In the rows before it, numbers change by at "
-        f"most **{nonzero(past, 3)}**. {reason} In the picture, each cell is the largest change of any number "
-        "in that token's row."
-    )
+    sentences = [f"**“{plain(tokens.labels[token])}” becomes “{plain(other)}”.**"]
+    if token:
+        past = nonzero(moved[1:, :token].max().item(), 3)
+        sentences.append(f"In the rows before it, numbers change by at most **{past}**.")
+        sentences.append(reason_for_past(here, trace.layers[kind][0].mask, len(tokens)))
+    sentences.append("In the picture, each cell is the largest change of any number in that token's row.")
+    st.markdown(" ".join(sentences))
     rows = ["X", *(f"after block {number}" for number in trace.numbers_of(kind))]
     plot(heatmap(moved, rows, numbered(tokens.labels), palette(), across="token", signed=False), "check_change")
 

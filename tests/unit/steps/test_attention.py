@@ -395,8 +395,8 @@ def test_a_mask_that_is_not_causal_is_not_explained_as_one() -> None:
     ("before", "after", "said"),
     [
         (2, 0, "sees the last 3 keys, itself among them: a sliding window of 3."),
-        (2, 2, "sees itself and 2 keys on both sides: a local window."),
-        (1, 1, "sees itself and the key on both sides: a local window."),
+        (2, 2, "sees itself and 2 keys on each side: a local window."),
+        (1, 1, "sees itself and one key on each side: a local window."),
         (0, 0, "sees only itself."),
     ],
 )
@@ -637,7 +637,7 @@ def test_the_fact_says_how_many_dimensions_turn_and_how_fast() -> None:
     fact = WALK["rotated"].fact
     assert fact(walk_toy(ROTARY["rotary"])) == (
         "Here all 8 dimensions turn, in 4 pairs: dimensions 0 and 1 are the first. It turns by 1.0000 a token, the "
-        "last pair by 0.0010 (in radians, of which 2π are a full turn)."
+        "last pair by 0.0010 (in radians: a full turn is 2π)."
     )
     assert fact(walk_toy(ToyConfig(positions="rotary", head_size=3))) == (
         "Here 2 of 3 dimensions turn, in 1 pair: dimensions 0 and 1 are the first. It turns by 1.0000 a token."

@@ -135,8 +135,10 @@ export class Names {
     const label = this.labels[kind]?.[index];
     if (label === undefined) return;
     const beside = shorten(label, room - this.widthOf(`${index} `), this.widthOf);
-    const alone = beside === "…" && label !== "…" ? shorten(label, room, this.widthOf) : `${index} ${beside}`;
-    const shown = alone === "…" ? String(index) : alone; // rather the word alone than its number, where it fits
+    const isBesideIt = beside !== "…" || label === "…";
+    const word = isBesideIt ? label : shorten(label, room, this.widthOf);
+    // Where both have no room: rather the word than its number.
+    const shown = isBesideIt ? `${index} ${beside}` : word === "…" ? String(index) : word;
     if (beside !== label) this.wholes.push(`${index} ${label}`);
     const name = (this.elements[this.written] ??= this.svg.appendChild(made("text", { stroke: GROUND })));
     this.written += 1;

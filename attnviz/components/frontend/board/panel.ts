@@ -34,6 +34,9 @@ export const axisName = (kind: string): string | undefined => (AXIS_TITLES as Re
 export const rowKind = ({ rows, cols }: Pick<Panel, "rows" | "cols">) =>
   rows === "query" && cols === "vocabulary" ? "position" : rows;
 
+/** Whether a matrix has a cell for each query and key. */
+export const isByCell = ({ rows, cols }: Pick<Panel, "rows" | "cols">) => rows === "query" && cols === "key";
+
 const said = (what: string, name: string | undefined) => (name ? `${what}: ${name}` : what);
 
 /** "16 rows: query (from)" */

@@ -173,7 +173,7 @@ function rankOf(attention: Attention, q: number, k: number) {
 function largestSaid(terms: Term[], what: string) {
   const values = sortedTerms(terms).map(({ value }) => value);
   const whole = number(sumOf(values));
-  if (values.length === 1) return `It has one part, ${whole}.`;
+  if (values.length === 1) return `The sum has one term, ${whole}.`;
   if (values.length <= LARGEST + 1) return `${values.length} ${what} sum to ${whole}.`;
   const [first, rest] = [sumOf(values.slice(0, LARGEST)), sumOf(values.slice(LARGEST))];
   const left = `the other ${values.length - LARGEST} make ${number(rest)}`;

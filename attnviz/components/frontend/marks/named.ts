@@ -1,5 +1,7 @@
 // What a word names in a drawn picture, and whether that is what is lit there.
 
+import { isByCell } from "../board/panel.ts";
+
 /** Nothing is lit. */
 export const DARK: LitNow = { panels: [], hovered: null, pinned: { query: null, key: null } };
 
@@ -58,8 +60,6 @@ function columnsOf(panel: DrawnPanel, head: number): Region[] {
   const { parts } = panel;
   return parts ? [{ ...whole(panel), columns: [head * parts, (head + 1) * parts - 1] }] : [];
 }
-
-const isByCell = ({ rows, cols }: DrawnPanel) => rows === "query" && cols === "key";
 
 /** The place of the largest or the smallest number, of a row or of all; null where any of it is covered. */
 function extreme({ z, height, width, covered }: DrawnPanel, { row, part }: PictureTarget) {

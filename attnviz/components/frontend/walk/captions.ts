@@ -66,7 +66,7 @@ const CAPTIONS: Record<string, (about: About) => Said[]> = {
       [String(pair.q), "query"],
       [" turns the query and the key of "],
       query,
-      [`: their first pair of dimensions by ${number(angles[0], 2)} radians, full turns aside.`],
+      [`: their first pair of dimensions by ${number(angles[0], 2)} radians, without full turns (2π).`],
     ];
   },
   scores: ({ matrices, query, key, cell }) => [

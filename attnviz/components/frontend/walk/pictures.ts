@@ -1,7 +1,7 @@
 // The picture of a step: what a document says of it, filled with a head's matrices, as attnviz/figures does in Python.
 
 import { colourLimit, darkenedLimit, darkens, endText } from "../core/colour_limit.ts";
-import { describe } from "../board/panel.ts";
+import { describe, isByCell } from "../board/panel.ts";
 import { reasonsOf } from "../core/mask_reasons.ts";
 import { matricesOf } from "./matrices.ts";
 import type { HeadMatrices } from "./matrices.ts";
@@ -153,7 +153,6 @@ function pictureText(panels: Panel[], result: string | null) {
  * share the sum of a row is one of them: what the sink leaves.
  */
 export function covered(panels: Panel[], name: string) {
-  const isByCell = ({ rows, cols }: Panel) => rows === "query" && cols === "key";
   const result = panels.find((one) => one.name === name);
   const shares = panels.some((one) => one.name === "sink") ? ["sink", "row_sum"] : [];
   const givesAway = (one: Panel) => isByCell(one) || shares.includes(one.name);

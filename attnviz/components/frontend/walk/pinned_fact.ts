@@ -100,7 +100,7 @@ function columnSaid(matrices: HeadMatrices, k: number): Parts {
     const isOfBlind = ofRows.every((one, n) => !one || isBlind(one, n));
     const from = isOfBlind
       ? ", from rows of which every key is hidden."
-      : ": the number that hides it is not low enough.";
+      : ": the number that hides it is not low enough to make its weights 0.";
     return [...begin, ", is hidden from every row.", ...(weight ? [" Its largest weight is ", words, from] : [])];
   }
   if (!weight) return [...begin, ", gets ", words, ` from every row${isHidden.some(Boolean) ? " that sees it" : ""}.`];
