@@ -20,9 +20,12 @@ _seen: dict[int, int] = {}
 
 
 def wait_for_news() -> None:
-    """Wait until a training says more than when this returned last, or for a second: to ask takes less than a page."""
+    """Wait until a training says more than when this returned last, or for a second: to ask takes less than a page.
+
+    A training says something at each step: to run the page for each takes longer than the training.
+    """
     ends = time.monotonic() + 1
-    time.sleep(0.1)
+    time.sleep(0.3)
     while (now := _versions()) == _seen and time.monotonic() < ends:
         time.sleep(0.02)
     _seen.clear()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from urllib.parse import quote, urlsplit
 from urllib.request import urlopen
 
+import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.contexts import Contexts
 from tests.browser.server import Server
 from tests.browser.settle import settled, settled_at
 from tests.safety.links import PATHS
@@ -33,10 +33,14 @@ VIEWS = (
 )
 
 
-def watched(new_context: Contexts) -> Page:
-    page = new_context().new_page()
-    page.add_init_script(VIOLATIONS)
-    return page
+@pytest.fixture
+def watched(one_page: Page) -> Page:
+    """One page for both tests: its policy is that of the document, from view to view."""
+    if one_page.url == "about:blank":
+        one_page.add_init_script(VIOLATIONS)
+    else:
+        one_page.evaluate("window.violations = []")  # the test before has caused one
+    return one_page
 
 
 def refused_messages(server: Server) -> list[str]:
@@ -45,10 +49,8 @@ def refused_messages(server: Server) -> list[str]:
     return [line for line in lines if "message_" in line]
 
 
-def test_every_page_renders_under_the_policy_and_all_messages_are_accepted(
-    served: Server, new_context: Contexts
-) -> None:
-    page, refused = watched(new_context), refused_messages(served)
+def test_every_page_renders_under_the_policy_and_all_messages_are_accepted(served: Server, watched: Page) -> None:
+    page, refused = watched, refused_messages(served)
     missing: list[str] = []
     page.on("response", lambda answer: missing.append(answer.url) if answer.status == 404 else None)
     for view in VIEWS:
@@ -66,9 +68,8 @@ def test_every_page_renders_under_the_policy_and_all_messages_are_accepted(
     assert page.evaluate("[window.ran, window.violations.length]") == [None, 1]  # so it would have been noticed
 
 
-def test_no_text_and_no_file_name_becomes_code(served: Server, new_context: Contexts) -> None:
-    page = watched(new_context)
-    evil = quote(EVIL)
+def test_no_text_and_no_file_name_becomes_code(served: Server, watched: Page) -> None:
+    page, evil = watched, quote(EVIL)
     for view in PATHS:
         page.goto(
             f"{served.url}/{view}?source=pretrained&text={evil}&pair={evil}&model={evil}&layer={evil}&label={evil}&lesson={evil}"

@@ -29,7 +29,7 @@ ODD = [
     "<script>alert(1)</script>", "w" * 200, "日本語", "\r\n\t\x0b\x1c\x85\u2028", "$x$ **b** :smile:", "\U0010ffff",
 ]  # fmt: skip
 TEXTS = st.one_of(st.sampled_from(ODD), st.text(st.characters(exclude_categories=()), max_size=40))
-FEW = settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FEW = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @cache
@@ -77,7 +77,7 @@ def test_in_every_family(family: str, text: str, pair: str | None) -> None:
 
 
 @pytest.mark.parametrize("tokenizer", ["char", "own", "word", "bert"])
-@settings(FEW, max_examples=30)
+@settings(FEW, max_examples=15)
 @given(text=TEXTS, qkv=st.sampled_from(["linear", "identity", "positions"]))
 def test_in_the_toy(tokenizer: str, qkv: str, text: str) -> None:
     make = {

@@ -27,7 +27,7 @@ from attnviz.corpus.engines import EngineError
 from attnviz.corpus.run import Job, Run
 from attnviz.corpus.sentences import Reader
 from attnviz.pretrained import ModelError
-from tests.browser.server import ROOT
+from tests.browser.server import ROOT, free_port
 from tests.unit.corpus.conftest import JOB, SENTENCES, equal
 from tests.unit.corpus.dying import DyingJob
 
@@ -48,6 +48,8 @@ JOINS = """if True:
 
 HELPERS = ("start_monitor", "start_log_monitor", "start_api_server")
 """Processes that Ray starts beside those that compute: for more nodes, for the logs of actors, for its dashboard"""
+PORTS = ("metrics_agent_port", "metrics_export_port", "runtime_env_agent_port", "dashboard_agent_listen_port")
+"""Of processes that write the port that they have chosen into a file"""
 
 
 @pytest.fixture(scope="module")
@@ -58,9 +60,14 @@ def cluster() -> Iterator[str]:
             patched.setenv(name, value)
         import ray
         from ray._private.node import Node
+        from ray._private.parameter import RayParams
 
         for name in HELPERS:  # Ray starts eight processes one after another, in more than its 30 s on a busy machine
             patched.setattr(Node, name, lambda *_, **__: None)
+        # A port that is not given is read from a file, for which Ray waits no longer than 15 s before it starts anew.
+        ports = {name: free_port() for name in PORTS}
+        init = RayParams.__init__
+        patched.setattr(RayParams, "__init__", lambda *own, **given: init(*own, **given | ports))
         patched.setattr("attnviz.cluster.STARTS", 4)
         with ExitStack() as running:
             with warnings.catch_warnings():  # a start that fails leaves processes for which Ray does not wait

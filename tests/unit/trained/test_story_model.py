@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise
 
 import pytest
@@ -137,19 +138,17 @@ OF_TAGS = {
 }
 
 
+@cache  # and not at import: that of a sentence takes seconds, in each process that collects the tests
 def of_words(form: str) -> re.Pattern[str]:
     return re.compile(re.sub("[A-Za-z]", lambda tag: OF_TAGS[tag[0]], form))
-
-
-ALONE, AFTER_A_QUESTION = of_words(f"{SENTENCE}|{QUESTION}"), of_words(f"{SENTENCE}|{ANSWER}")
 
 
 def is_sentence(words: list[str], before: str = ".") -> bool:
     """Whether some choice of what each word can be is a sentence, after one that ends with `before`."""
     articles = [(word.lower(), after[0] in "aeiou") for word, after in pairwise(words) if word.lower() in ("a", "an")]
-    form = AFTER_A_QUESTION if before == "?" else ALONE
-    is_one = form.fullmatch("".join(LETTERS[word.lower()] for word in words))
-    return words[0][0].isupper() and all((word == "an") is of_vowel for word, of_vowel in articles) and bool(is_one)
+    letters = "".join(LETTERS[word.lower()] for word in words)
+    is_one = any(of_words(form).fullmatch(letters) for form in (SENTENCE, ANSWER if before == "?" else QUESTION))
+    return words[0][0].isupper() and all((word == "an") is of_vowel for word, of_vowel in articles) and is_one
 
 
 def written(count: int) -> Iterator[tuple[list[str], str]]:
