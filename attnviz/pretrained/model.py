@@ -30,6 +30,9 @@ from attnviz.trace.vocabulary import Vocabulary
 HEAD_NORMS = (("q_norm", "k_norm"), ("q_layernorm", "k_layernorm"), ("query_layernorm", "key_layernorm"))
 """Names of the norms of queries and keys in an attention module: Qwen3, Gemma 3, OLMo 2 and most others; LFM2, Phi;
 Hunyuan"""
+MAX_TOKENS = 1024
+"""The maximum length of a text, even if the model takes more: browsers can draw matrices of about a million cells."""
+
 TRACE_BYTES = 160 * 2**20
 """The memory for each model's traces: two 512-token traces of a model like bert-base, or eight of the built-in one."""
 

@@ -42,7 +42,15 @@ from attnviz.pretrained.families import (
     layer_numbers,
     module_names,
 )
-from attnviz.pretrained.model import BlockMaps, ModuleNames, PretrainedModel, block_of, padded, true_mask
+from attnviz.pretrained.model import (
+    MAX_TOKENS,
+    BlockMaps,
+    ModuleNames,
+    PretrainedModel,
+    block_of,
+    padded,
+    true_mask,
+)
 from attnviz.pretrained.names import UnfitError, attempt, shown
 from attnviz.pretrained.operands import find_buckets, find_operands
 from attnviz.pretrained.own_code import replace_own_code
@@ -61,9 +69,6 @@ from attnviz.trace.layer import Norm
 from attnviz.trace.model import Description, Kind, ModelSizes, Place, layers_in_words
 from attnviz.trace.recorder import Call, Pass, Recorder, recording, watch_inputs, watch_norm, watch_tables
 from attnviz.trace.vocabulary import Vocabulary
-
-MAX_TOKENS = 1024
-"""The maximum length of a text, even if the model takes more: browsers can draw matrices of about a million cells."""
 
 NO_AFTER = "How this family adds, normalises and feeds forward after its attention is not known here."
 NO_LANGUAGE_HEAD = "This model has no language head, or one that does more than one known module does."

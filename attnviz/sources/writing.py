@@ -8,11 +8,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import torch
 
-from attnviz.pretrained.transformers_model import TransformersModel
 from attnviz.tokens.value import bare, label_of
 from attnviz.trace.vocabulary import GUESSES
 from attnviz.trained.model import TrainedModel
@@ -21,6 +20,7 @@ from attnviz.training.generation import Sampling, choose
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from attnviz.pretrained.transformers_model import TransformersModel
     from attnviz.tokens import Tokens
     from attnviz.trace.model import Model
 
@@ -63,7 +63,7 @@ def room(model: Model, tokens: Tokens) -> int | None:
     if isinstance(model, TrainedModel):
         writes, size = model.task is None or bool(model.task.end), model.block_size
         most = CHARACTERS if model.task is None else size  # a story is short, and ends by itself
-    elif isinstance(model, TransformersModel):
+    elif _is_from_transformers(model):
         writes = tuple(model.description.layers) == ("decoder",) and model.vocabulary is not None
         most, size = TOKENS, model.max_tokens
     else:
@@ -75,11 +75,17 @@ def room(model: Model, tokens: Tokens) -> int | None:
 def write_on(model: Model, tokens: Tokens) -> Written:
     """Return what a model writes after a text; the same text is always written on in the same way."""
     count = room(model, tokens)
-    if count and isinstance(model, TransformersModel):
-        return _collected(_written_by_transformers(model, tokens.ids, count))
     if count and isinstance(model, TrainedModel):
         return _collected(_written_by_trained(model, tokens, count))
+    if count and _is_from_transformers(model):
+        return _collected(_written_by_transformers(model, tokens.ids, count))
     return Written([])
+
+
+def _is_from_transformers(model: Model) -> TypeGuard[TransformersModel]:
+    from attnviz.pretrained.transformers_model import TransformersModel  # imports transformers, which takes seconds
+
+    return isinstance(model, TransformersModel)
 
 
 Writing = Generator[WrittenToken, None, str]

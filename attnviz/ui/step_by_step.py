@@ -145,7 +145,7 @@ def _writing(here: ShownHead) -> dict[str, str | None] | None:
     """
     if here.source.key not in (TRAINED.key, PRETRAINED.key) or here.model.name == BUILT_IN:
         return None
-    from attnviz.pretrained.transformers_model import MAX_TOKENS
+    from attnviz.pretrained.model import MAX_TOKENS
     from attnviz.sources.writing import room
     from attnviz.trained.model import TrainedModel
 

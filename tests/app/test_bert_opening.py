@@ -1,4 +1,4 @@
-"""What a part of BERT does when it is opened for the first time: nothing that is not shown."""
+"""What a part of BERT, or a model trained here, does when it is opened first: nothing that is not shown."""
 
 from __future__ import annotations
 
@@ -25,9 +25,11 @@ for part in BERT_KEYS["bert_part"].titles:
     at = open_page("bert", bert_part=part)
     assert not at.code and not at.table, part  # no listing and no table is sent before it is opened
     assert not {"pandas", "transformers"} & set(sys.modules), part
+open_page(source="trained", model="stories", step="tokens")  # it can write on, as a model of transformers can
+assert "transformers" not in sys.modules
 assert not {"configuration", "back", "language", "subsets"} & set(made), made
 """
 
 
-def test_the_first_part_needs_no_torch_none_pandas_or_a_listing_and_four_no_forward_pass() -> None:
+def test_no_part_needs_pandas_transformers_or_a_listing_the_first_no_torch_and_four_no_forward_pass() -> None:
     subprocess.run([sys.executable, "-c", SCRIPT], check=True, cwd=ROOT)

@@ -8,11 +8,13 @@ from functools import partial
 from types import MappingProxyType
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from tests.browser.apps.explored import Explore, Explored
 from tests.browser.apps.operands import Operands, document
 from tests.browser.apps.walk_page import See, WalkPage, WalkView, serving
+from tests.browser.contexts import LAPTOP, Watch, page_of
+from tests.browser.line import Line, line_of
 from tests.browser.modules import Run, imported
 from tests.browser.server import ROOT, running
 from tests.browser.settle import settled
@@ -80,3 +82,19 @@ def explore(one_page: Page, served: str) -> Explore:
 def explore_fresh(page: Page, served: str) -> Explore:
     """Open the explorer's page in a page of the test's own, which has fetched nothing."""
     return lambda **link: Explored.open(page, served, **link)
+
+
+@pytest.fixture(scope="session")
+def watch_of_line(browser: Browser, idle: dict[str, list[Watch]]) -> Watch:
+    """A context for `line`: one whose cache has the app's files, if there is one."""
+    waiting = idle.get(repr([]))
+    watch = waiting.pop() if waiting else Watch(browser.new_context(viewport=LAPTOP))
+    watch.give_pages(LAPTOP)
+    return watch
+
+
+@pytest.fixture
+def line(watch_of_line: Watch, request: pytest.FixtureRequest) -> Iterator[Line]:
+    """A connection that a test can hold up, with one page for all tests that ask for it; see `one_page`."""
+    for page in page_of(watch_of_line, request):
+        yield line_of(page)

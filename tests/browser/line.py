@@ -6,12 +6,13 @@ import json
 import re
 from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from playwright.sync_api import Page, WebSocketRoute
 from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
-from tests.browser.settle import frames, in_the_end, settled, settled_at
+from tests.browser.settle import frames, in_the_end, settled
 
 OVER = {ForwardMsg.FINISHED_SUCCESSFULLY, ForwardMsg.FINISHED_FRAGMENT_RUN_SUCCESSFULLY}
 
@@ -24,6 +25,8 @@ class Line:
         self.page = page
         self.sent: list[bytes] = []
         self.held: list[str | bytes] | None = None
+        self.over = 0
+        """How many runs are over whose answers have gone through"""
         page.route_web_socket(re.compile("_stcore/stream"), self._connect)
 
     def _connect(self, browser: WebSocketRoute) -> None:
@@ -45,13 +48,23 @@ class Line:
     def _answer(self, message: str | bytes) -> None:
         if self.held is None:
             self._browser.send(message)
+            self.over += ends_a_run(message)
         else:
             self.held.append(message)
 
+    def go(self, url: str) -> Page:
+        """Open an address, and return the page once it is shown.
+
+        That nothing is outstanding does not say so: what the page sends is here before it is on its way.
+        """
+        over = self.over
+        self.page.goto(url)
+        in_the_end(self.page, lambda: self.over, lambda now: now > over)
+        return settled(self.page)
+
     def runs(self) -> int:
         """Return how many runs are over whose answers are held up."""
-        messages = [ForwardMsg.FromString(one) for one in self.held or [] if isinstance(one, bytes)]
-        return sum(one.WhichOneof("type") == "script_finished" and one.script_finished in OVER for one in messages)
+        return sum(map(ends_a_run, self.held or []))
 
     def hold(self) -> None:
         """Let no answer through from now on."""
@@ -66,8 +79,7 @@ class Line:
         while self.held and runs:
             message = self.held.pop(0)
             self._browser.send(message)
-            received = ForwardMsg.FromString(message) if isinstance(message, bytes) else ForwardMsg()
-            runs -= received.WhichOneof("type") == "script_finished" and received.script_finished in OVER
+            runs -= ends_a_run(message)
         self.page.wait_for_timeout(1000)
         return frames(self.page)
 
@@ -82,13 +94,29 @@ class Line:
         """Let through what was held up, and all that comes; return the page as it is then."""
         held, self.held = self.held or [], None
         for message in held:
-            self._browser.send(message)
+            self._answer(message)
         return settled(self.page)
 
+    def hold_at(self, url: str) -> Page:
+        """Open an address, and hold up all answers once it is shown; return the page."""
+        self.go(url)
+        self.sent.clear()
+        self.hold()
+        return self.page
 
-def held_line(page: Page, url: str) -> Line:
-    """Open a page, and hold up all answers once it is shown."""
-    line = Line(page)
-    settled_at(page, url)
-    line.hold()
-    return line
+
+def ends_a_run(message: str | bytes) -> bool:
+    """Return whether an answer of the server is the last one to a run that it has done."""
+    received = ForwardMsg.FromString(message) if isinstance(message, bytes) else ForwardMsg()
+    return received.WhichOneof("type") == "script_finished" and received.script_finished in OVER
+
+
+LINES = WeakKeyDictionary[Page, Line]()
+
+
+def line_of(page: Page) -> Line:
+    """Return the line of a page that the tests of a file share, on which nothing counts as sent yet."""
+    if page not in LINES:
+        LINES[page] = Line(page)
+    LINES[page].sent.clear()
+    return LINES[page]

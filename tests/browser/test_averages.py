@@ -20,7 +20,6 @@ from attnviz.toy.block import walk_to_attention
 from attnviz.toy.config import ToyConfig
 from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.board import matrix
-from tests.browser.contexts import Contexts
 from tests.browser.modules import Run
 from tests.browser.settle import frames, settled, settled_at, settled_once_at
 from tests.browser.test_motion import STILLS
@@ -212,8 +211,9 @@ def test_words_light_what_they_name_and_keys_pin_move_play_and_open_the_code(ope
     assert float(page.locator(".player:not(.of-walk)").get_attribute("data-t") or 1) < 1
 
 
-def test_on_a_phone_a_tap_opens_the_arithmetic(app_url: str, new_context: Contexts) -> None:
-    page = new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True).new_page()
+def test_on_a_phone_a_tap_opens_the_arithmetic(one_touch_page: Page, app_url: str) -> None:
+    page = one_touch_page
+    page.set_viewport_size({"width": 390, "height": 844})
     settled_at(page, f"{app_url}/averages?text=one+two+three&way=matrix")
     inspector = InspectorPage(page, has_heads=False)
     page.touchscreen.tap(*inspector.at("by_matrix", 2, 3))

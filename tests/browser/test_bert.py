@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 import torch
+import transformers as tf
 from playwright.sync_api import Page, expect
 from torch import Tensor, nn
 from torch.nn import functional
-from transformers import AutoModel, AutoTokenizer
 
 from attnviz.bert.search import built_in
 from attnviz.bert.table import table_of
@@ -217,7 +217,8 @@ def test_a_blank_is_typed_and_filled(page: Page, app_url: str, tmp_path: Path) -
 
 def cosines(query: str, sentences: list[str]) -> torch.Tensor:
     """Compute the cosines of sentence embeddings with transformers."""
-    tokenizer, model = AutoTokenizer.from_pretrained(find_folder()), AutoModel.from_pretrained(find_folder()).eval()
+    tokenizer = tf.AutoTokenizer.from_pretrained(find_folder())
+    model = tf.AutoModel.from_pretrained(find_folder()).eval()
     inputs = tokenizer([query, *sentences], padding=True, return_tensors="pt")
     with torch.inference_mode():
         hidden = model(**inputs).last_hidden_state

@@ -22,6 +22,8 @@ from tests.browser.settings import open_settings, type_text
 from tests.browser.settle import in_the_end, settled
 from tests.loaded import built_in_model
 
+pytestmark = pytest.mark.page("one_page")
+
 STEPS = 40
 DONE = f"Trained now, on the mean over tokens: seed 1, {STEPS} steps"
 FILE = "some.csv"

@@ -10,7 +10,6 @@ from playwright.sync_api import Page, expect
 from attnviz.bert.ablation import cosine, hidden_without
 from attnviz.links.link import DEFAULT_TEXT
 from tests.browser.board import middle_of_cell, painted
-from tests.browser.contexts import Contexts
 from tests.browser.settle import settled, settled_at
 from tests.loaded import built_in_model
 
@@ -79,8 +78,9 @@ def test_a_head_is_switched_off_by_keys_and_its_effect_is_read(page: Page, app_u
     expect(frames).to_have_count(1)
 
 
-def test_a_head_is_switched_off_by_a_tap(new_context: Contexts, app_url: str) -> None:
-    page = new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True).new_page()
+def test_a_head_is_switched_off_by_a_tap(one_touch_page: Page, app_url: str) -> None:
+    page = one_touch_page
+    page.set_viewport_size({"width": 390, "height": 844})
     settled_at(page, f"{app_url}/bert?bert_part=without&off=")
     page.touchscreen.tap(*middle_of_cell(page, 3, 11))
     expect(page).to_have_url(re.compile("off=3.11$"))

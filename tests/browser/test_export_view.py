@@ -6,6 +6,7 @@ import io
 import re
 import unicodedata
 from base64 import b64decode
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlencode
 from xml.etree import ElementTree as ET
@@ -27,7 +28,6 @@ from attnviz.lessons import shipped
 from attnviz.tokens import WordPiece, WordTokenizer
 from attnviz.toy.config import ToyConfig
 from attnviz.trained import recorded
-from tests.browser.contexts import Contexts
 from tests.browser.modules import Run
 from tests.browser.settle import settled, settled_at
 from tests.loaded import built_in_model
@@ -103,6 +103,12 @@ class Drawn:
         """Return the numbers that are written in cells, in the order in which they were."""
         return np.array([float(text.replace("−", "-")) for text in self.texts if NUMBER.fullmatch(text)])
 
+    def check_from_and_to(self, matrices: int) -> None:
+        """At least so many matrices say at their axes which side looks and which is looked at."""
+        texts = [text.removeprefix("↓ ").removeprefix("→ ") for text in self.texts]
+        for title in (AXIS_TITLE["query"], AXIS_TITLE["key"]):
+            assert sum(text in (title, brief_title(title)) for text in texts) >= matrices, title
+
     def rectangles(self) -> np.ndarray:
         """Return left, top, right and bottom of each, (n, 4)."""
         found = [[float(one.get(side, "0")) for side in ("x", "y", "width", "height")]
@@ -153,11 +159,18 @@ def check_fonts(page: pypdf.PageObject) -> None:
         assert TTFont(io.BytesIO(descriptor["/FontFile2"].get_data()))["maxp"].numGlyphs > 0
 
 
+@pytest.fixture
+def clipboard(page: Page) -> Iterator[None]:
+    """Let the page use the clipboard."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    yield
+    page.context.clear_permissions()
+
+
+@pytest.mark.usefixtures("clipboard")
 def test_a_step_in_every_format_is_what_torch_computes_and_no_word_of_the_text_gets_out(
-    new_context: Contexts, app_url: str
+    page: Page, app_url: str
 ) -> None:
-    context = new_context(permissions=["clipboard-read", "clipboard-write"])
-    page = context.new_page()
     page.set_viewport_size({"width": 1920, "height": 1080})  # so that cells have room for their numbers
     export = Exporting(page, app_url, step="weights", mask="causal", text=HOSTILE)
     tokens = WordTokenizer().tokenize(HOSTILE)
@@ -180,13 +193,13 @@ def test_a_step_in_every_format_is_what_torch_computes_and_no_word_of_the_text_g
     assert title == "Weights · head 0"
     assert "<img src=x onerror=alert(1)> ]]> -->" in desc
 
-    page = export.pdf()
-    check_fonts(page)
-    assert [float(side) for side in page.mediabox[2:]] == [side * 0.75 for side in drawn.size]
-    read = page.extract_text()
+    sheet = export.pdf()
+    check_fonts(sheet)
+    assert [float(side) for side in sheet.mediabox[2:]] == [side * 0.75 for side in drawn.size]
+    read = sheet.extract_text()
     for label in tokens.labels:
         assert label in read, label
-    in_svg, in_pdf = drawn.rectangles(), rectangles(page)
+    in_svg, in_pdf = drawn.rectangles(), rectangles(sheet)
     assert len(in_svg) > 2 * len(known)
     nearest = np.abs(in_pdf[None] - in_svg[:, None]).max(-1).min(-1)
     assert nearest.max() < 0.011 + OVERLAP, "each rectangle is where it is in the SVG"
@@ -201,6 +214,7 @@ def test_a_step_in_every_format_is_what_torch_computes_and_no_word_of_the_text_g
     export.section.get_by_role("checkbox", name="Title and caption").uncheck()
     bare = export.svg()
     assert "Weights · head 0" not in bare.texts
+    bare.check_from_and_to(1)
     assert bare.size[1] < drawn.size[1]
 
     export.section.get_by_role("button", name="Copy picture").click()
@@ -221,6 +235,7 @@ def test_heads_compare_and_the_chart_are_exported_as_they_are_seen(page: Page, a
     labels = set(trace.query_tokens("encoder").labels)
     drawn = export.svg()
     drawn.check_self_contained()
+    drawn.check_from_and_to(3)  # thumbnails, lines and a heatmap
     assert all(drawn.texts.count(label) >= 3 for label in labels)  # twice beside the lines, and at the heatmap's rows
     assert len(list(drawn.root.iter(f"{SVG}image"))) == 72
     strongest = trace.attentions(3)[5][2].max().item()
@@ -229,24 +244,23 @@ def test_heads_compare_and_the_chart_are_exported_as_they_are_seen(page: Page, a
         export.section.get_by_role("checkbox", name=other).uncheck()
     lines = export.svg()
     assert not list(lines.root.iter(f"{SVG}image"))
+    lines.check_from_and_to(1)
     assert len(list(lines.root.iter(f"{SVG}path"))) > 5
     assert labels <= set(export.pdf().extract_text().split())
 
     close_export(page)
-    export = Exporting(page, f"{app_url}/compare", text=TEXT, b_text=TEXT.replace("street", "road"))
+    export = Exporting(page, f"{app_url}/compare", text=TEXT, b_text=TEXT.replace("street", "road"), q=2, k=1)
     a, b = (WordTokenizer().tokenize(text) for text in (TEXT, TEXT.replace("street", "road")))
     assert align_tokens(a, b).first == tuple(range(len(a)))
     one, two = (run_block(tokens.ids, ToyConfig()).layer(0).head(0).weights.numpy() for tokens in (a, b))
-    shown, cells = export.svg().numbers(), len(a) ** 2
+    plain = export.svg()
+    plain.check_from_and_to(1)
+    shown, cells = plain.numbers(), len(a) ** 2
     assert shown[2 * cells :][:2].tolist() == [1, 0.5]  # the colour bar of A and B
     shown = np.delete(shown, slice(2 * cells, 2 * cells + 2))
     for n, known in enumerate((one, two, one - two)):
         np.testing.assert_allclose(shown[n * cells : (n + 1) * cells], known.ravel(), atol=0.0051)
     assert "animal" in export.pdf().extract_text()
-
-    close_export(page)
-    export = Exporting(page, f"{app_url}/compare", text=TEXT, b_text=TEXT.replace("street", "road"), q=2, k=1)
-    plain = export.svg()
     export.section.get_by_role("checkbox", name="Tokens above").check()
     slide = export.choose(shape="wide").svg()
     assert slide.size[0] / slide.size[1] > 1.77
@@ -259,34 +273,16 @@ def test_heads_compare_and_the_chart_are_exported_as_they_are_seen(page: Page, a
     export = Exporting(page, app_url, text=TEXT, step="weights", drawing="chart")
     chart = export.choose(theme="dark").svg()
     chart.check_self_contained()
+    chart.check_from_and_to(1)
     assert set(a.labels) <= set(chart.texts)
     shown = chart.numbers()
     assert any(np.allclose(shown[n : n + cells], one.ravel(), atol=0.0051) for n in range(len(shown) - cells + 1))
 
 
-@pytest.mark.parametrize(
-    ("path", "link", "shown"),
-    [
-        ("/", {"text": TEXT, "step": "weights"}, 1),
-        ("/", {"text": TEXT, "step": "weights", "drawing": "chart"}, 1),
-        ("/heads", {"text": TEXT}, 3),  # thumbnails, lines and a heatmap
-        ("/heads", {"text": TEXT, "sort": "entropy", "show": "lines"}, 2),
-        ("/compare", {"text": TEXT}, 1),
-        ("/train", {"task": "induction", "run": "recorded"}, 2),
-        ("/averages", {"text": TEXT, "way": "softmax"}, 1),
-        ("/bert", {"text": TEXT, "bert_part": "subsets"}, 1),
-    ],
-)
-def test_every_picture_of_a_matrix_says_from_and_to_without_its_caption(
-    page: Page, app_url: str, path: str, link: dict[str, str], shown: int
-) -> None:
-    export = Exporting(page, f"{app_url}{path}", **link)
-    if path == "/train":
-        expect(export.section.get_by_label("heatmaps")).to_be_checked()
+def test_a_way_of_averaging_says_from_and_to_without_its_caption(page: Page, app_url: str) -> None:
+    export = Exporting(page, f"{app_url}/averages", text=TEXT, way="softmax")
     export.section.get_by_label("Title and caption").uncheck()
-    texts = [text.removeprefix("↓ ").removeprefix("→ ") for text in export.svg().texts]
-    for title in (AXIS_TITLE["query"], AXIS_TITLE["key"]):
-        assert sum(text in (title, brief_title(title)) for text in texts) >= shown, title
+    export.svg().check_from_and_to(1)
 
 
 def test_a_scene_is_exported_in_lecture_mode(page: Page, app_url: str) -> None:
@@ -341,6 +337,8 @@ def test_the_sentence_is_exported_with_its_arcs_and_shares(page: Page, app_url: 
 
 def test_curves_of_a_training_are_lines_and_text_on_a_slide(page: Page, app_url: str) -> None:
     export = Exporting(page, f"{app_url}/train", task="induction", run="recorded")
+    expect(export.section.get_by_label("heatmaps")).to_be_checked()
+    export.svg().check_from_and_to(2)
     for name in ("grid", "heatmaps"):
         export.section.locator(".pictures").get_by_label(name).uncheck()
     accuracy, loss = Presentation(io.BytesIO(export.download("pptx")[1])).slides

@@ -161,7 +161,6 @@ def test_pointing_at_a_word_moves_the_arcs_and_a_click_keeps_it(page: Page, app_
     expect(finding(page)).to_contain_text("“wanted” gives")
     page.keyboard.press("ArrowUp")
     page.wait_for_url(f"**q={she}**")
-    page.reload()
     expect(finding(settled(page))).to_have_text(says)
     page.keyboard.press("Escape")  # lets the row go
     page.wait_for_url(lambda url: "q=" not in url)
@@ -238,8 +237,10 @@ def test_added_tokens_are_told_apart_and_can_be_dimmed(page: Page, app_url: str)
     expect(finding(page)).to_contain_text("97 %")  # a share of the whole row, as before
 
     page.wait_for_url("**dim=1**")
-    page.reload()  # the link shows the same
-    settled(page)
+    dimmed = page.url
+    settled_at(page, app_url)
+    expect(arcs).to_have_count(int((expected[IT] >= 0.01).sum()))
+    settled_at(page, dimmed)  # the link shows the same
     expect(sentence.get_by_role("button", name="Dim them", pressed=True)).to_be_visible()
     expect(arcs).to_have_count(int((expected[IT, 1:-1] >= 0.01).sum()))
     sentence.get_by_role("button", name="Dim them").click()
@@ -271,8 +272,6 @@ def test_the_pinned_word_is_hidden_from_a_model_with_a_head_which_guesses_it(
     expect(sentence.get_by_role("button", name=re.compile("^sat: "))).to_be_visible()
     page.wait_for_url(lambda url: "blank_at" not in url)
     page.go_back()
-    expect(guesses).to_contain_text(of.labels[0])
-    page.reload()
     expect(guesses).to_contain_text(of.labels[0])
     page.get_by_role("radio", name="Output", exact=True).click()
     page.wait_for_url("**step=output**")
@@ -385,12 +384,13 @@ def test_guesses_that_take_many_logits_come_where_they_are_shown(page: Page, app
     assert len(fetched) == 1
 
 
-def test_under_reduced_motion_all_is_written_at_once(still_page: Page, app_url: str) -> None:
+def test_under_reduced_motion_all_is_written_at_once(page: Page, app_url: str) -> None:
+    page.emulate_media(reduced_motion="reduce")
     link = urlencode({"text": "a" * 125, "source": "trained", "model": "chargpt", "step": "tokens"})
-    still_page.goto(f"{app_url}/?{link}")
-    sentence = settled(still_page).get_by_role("region", name="Sentence")
+    page.goto(f"{app_url}/?{link}")
+    sentence = settled(page).get_by_role("region", name="Sentence")
     sentence.get_by_role("button", name="Write on").click()
-    still_page.wait_for_url(lambda url: len(query_of(url)["text"]) == 128)
+    page.wait_for_url(lambda url: len(query_of(url)["text"]) == 128)
     expect(sentence.locator(".word")).to_have_count(128)
     expect(sentence.get_by_role("button", name="Write on")).to_have_count(0)
     expect(sentence.locator(".writing")).to_have_text(
@@ -399,8 +399,26 @@ def test_under_reduced_motion_all_is_written_at_once(still_page: Page, app_url: 
 
 
 def test_what_a_newcomer_reads_goes_away_by_any_change_and_on_a_phone_the_picture_stays_in_sight(
-    page: Page, app_url: str, new_context: Contexts
+    page: Page, app_url: str
 ) -> None:
+    settled_at(page, app_url)
+    expect(doors(page)).to_be_visible()
+    box = page.get_by_role("button", name="How is 97 % computed?").bounding_box()
+    assert box is not None
+    assert box["y"] + box["height"] <= 720
+    ask_for_help(page)
+    expect(doors(page)).to_be_hidden()
+    ask_for_help(page)
+    expect(doors(page)).to_be_visible()
+    page.get_by_role("button", name="head 4").click()
+    expect(doors(page)).to_be_hidden()
+    page.get_by_role("button", name="head 1", exact=True).click()
+    page.wait_for_function("() => location.search === ''")  # it is the same view again
+    expect(doors(page)).to_be_hidden()
+    open_settings(page).get_by_role("radio", name="Toy").click()
+    settled_once_at(page, lambda url: "text=My+sister" in url and "source" not in url)
+    expect(page.get_by_text("have learned nothing").first).to_be_visible()
+
     page.set_viewport_size(PHONE)
     page.emulate_media(color_scheme="dark")
     settled_at(page, app_url)
@@ -413,23 +431,6 @@ def test_what_a_newcomer_reads_goes_away_by_any_change_and_on_a_phone_the_pictur
     doors(page).get_by_role("button", name="Your own sentence").click()
     expect(page.locator(".st-key-text textarea")).to_be_focused()
     expect(page.locator(".st-key-text textarea")).to_be_in_viewport()
-
-    laptop = settled_at(new_context().new_page(), app_url)
-    box = laptop.get_by_role("button", name="How is 97 % computed?").bounding_box()
-    assert box is not None
-    assert box["y"] + box["height"] <= 720
-    ask_for_help(laptop)
-    expect(doors(laptop)).to_be_hidden()
-    ask_for_help(laptop)
-    expect(doors(laptop)).to_be_visible()
-    laptop.get_by_role("button", name="head 4").click()
-    expect(doors(laptop)).to_be_hidden()
-    laptop.get_by_role("button", name="head 1", exact=True).click()
-    laptop.wait_for_function("() => location.search === ''")  # it is the same view again
-    expect(doors(laptop)).to_be_hidden()
-    open_settings(laptop).get_by_role("radio", name="Toy").click()
-    settled_once_at(laptop, lambda url: "text=My+sister" in url and "source" not in url)
-    expect(laptop.get_by_text("have learned nothing").first).to_be_visible()
 
 
 def test_the_picture_is_there_before_the_model_and_then_all_the_rest(new_context: Contexts) -> None:
@@ -455,17 +456,18 @@ def test_the_picture_is_there_before_the_model_and_then_all_the_rest(new_context
         assert matrix(page, "query").shape == (16, 32)
 
 
-def test_that_a_story_has_ended_is_said_without_another_press(still_page: Page, app_url: str) -> None:
+def test_that_a_story_has_ended_is_said_without_another_press(page: Page, app_url: str) -> None:
+    page.emulate_media(reduced_motion="reduce")
     stories = trained.load("stories")
     text = examples(stories)[0]
     ids = list(stories.read(text)[0].ids)
     words = [stories.labels[draw.id] for draw in generate(stories.module, ids, 60, Sampling())]
     count = words.index("<end>")
     link = urlencode({"text": text, "source": "trained", "model": "stories", "step": "tokens"})
-    still_page.goto(f"{app_url}/?{link}")
-    sentence = settled(still_page).get_by_role("region", name="Sentence")
+    page.goto(f"{app_url}/?{link}")
+    sentence = settled(page).get_by_role("region", name="Sentence")
     sentence.get_by_role("button", name="Write on").click()
-    still_page.wait_for_url(lambda url: len(query_of(url)["text"]) > len(text))
+    page.wait_for_url(lambda url: len(query_of(url)["text"]) > len(text))
     expect(sentence.locator(".word")).to_have_count(len(ids) + count)
     expect(sentence.locator(".word.written")).to_have_count(0)
     expect(sentence.locator(".writing")).to_have_text(
@@ -473,15 +475,17 @@ def test_that_a_story_has_ended_is_said_without_another_press(still_page: Page, 
     )
 
 
-def test_the_address_of_an_empty_text_opens_the_same_model_elsewhere(app_url: str, new_context: Contexts) -> None:
-    page = settled_at(new_context().new_page(), app_url)
+def test_the_address_of_an_empty_text_opens_the_same_model_elsewhere(page: Page, app_url: str) -> None:
+    settled_at(page, app_url)
     page.get_by_role("textbox", name="Text", exact=True).fill("")
     page.get_by_role("button", name="Apply", exact=True).click()
     expect(page.get_by_text("Type a sentence")).to_be_visible()
     settled(page)
     said = {name: OPENING[name] for name in ("source", "layer", "head", "step")}
     assert query(page).items() >= said.items()
-    elsewhere = settled_at(new_context().new_page(), page.url)
-    type_text(elsewhere, "The cat sat.")
-    settled(elsewhere)
-    assert query(elsewhere).items() >= {**said, "text": "The cat sat."}.items()
+    empty = page.url
+    settled_at(page, f"{app_url}/?source=toy&text=another&step=qkv")
+    settled_at(page, empty)
+    type_text(page, "The cat sat.")
+    settled(page)
+    assert query(page).items() >= {**said, "text": "The cat sat."}.items()

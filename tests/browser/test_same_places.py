@@ -36,22 +36,27 @@ DRAWN = """
   const [{ readPayload }, { complete }, { Pen }, { boardPicture }, { recording }] = await Promise.all([
     "core/payload.ts", "board/panel.ts", "pen/pen.ts", "export/board.ts", "pen/recording.ts",
   ].map((file) => import(`/frontend/${file}`)));
-  const { header, arrays } = readPayload(Uint8Array.from(atob(given.sent), (character) => character.charCodeAt(0)));
-  const root = document.createElement("div");
-  root.style.cssText = `width: ${given.width}px; height: ${given.height}px; font-family: sans-serif`;
-  document.body.append(root);
-  const board = new m.Board(root);
-  board.show({ ...header, panels: header.panels.map((panel, i) => complete({ ...panel, ...arrays[i] })) });
-  const pen = new Pen({ paper: null });
-  await new Promise((done) => setTimeout(done, 200));
-  boardPicture(board).paint(pen, { theme: "light" });
   const size = { width: given.width, height: given.height };
-  const sheet = { marks: pen.marks, ...size, paper: null, title: "", caption: "" };
-  return {
-    places: board.places.map(({ panel, x, y, width, height }) => ({ name: panel.name, x, y, width, height })),
-    texts: pen.marks.filter(({ kind }) => kind === "text"),
-    recording: recording(sheet, { letters: new Set(given.letters), family: "sans-serif" }),
-  };
+  const boards = given.sent.map((sent) => {
+    const { header, arrays } = readPayload(Uint8Array.from(atob(sent), (character) => character.charCodeAt(0)));
+    const root = document.createElement("div");
+    root.style.cssText = `width: ${given.width}px; height: ${given.height}px; font-family: sans-serif`;
+    document.body.append(root);
+    const board = new m.Board(root);
+    board.show({ ...header, panels: header.panels.map((panel, i) => complete({ ...panel, ...arrays[i] })) });
+    return board;
+  });
+  await new Promise((done) => setTimeout(done, 200));
+  return boards.map((board) => {
+    const pen = new Pen({ paper: null });
+    boardPicture(board).paint(pen, { theme: "light" });
+    const sheet = { marks: pen.marks, ...size, paper: null, title: "", caption: "" };
+    return {
+      places: board.places.map(({ panel, x, y, width, height }) => ({ name: panel.name, x, y, width, height })),
+      texts: pen.marks.filter(({ kind }) => kind === "text"),
+      recording: recording(sheet, { letters: new Set(given.letters), family: "sans-serif" }),
+    };
+  });
 """
 
 DIGIT = re.compile(r"\d")
@@ -66,10 +71,20 @@ def walks() -> Iterator[Walk]:
     yield built_in_model().trace("The animal didn't cross the street.").walk(3, 5)
 
 
-def drawn(run: Run, layout: Layout, walk: Walk) -> Any:
-    sent = b64encode(write_payload(*board_picture(layout, walk.labels))).decode()
+def drawn(run: Run, *pictures: tuple[Layout, Walk]) -> list[Any]:
+    """Draw pictures on boards, all of them on one page; return what each board holds."""
+    sent = [b64encode(write_payload(*board_picture(layout, walk.labels))).decode() for layout, walk in pictures]
     letters = "".join(map(chr, range(32, 0x250))) + "−…·×"
-    return run("board/board.ts", DRAWN, {"sent": sent, "width": WIDTH, "height": HEIGHT, "letters": letters})
+    found: list[Any] = run(
+        "board/board.ts", DRAWN, {"sent": sent, "width": WIDTH, "height": HEIGHT, "letters": letters}
+    )
+    return found
+
+
+def of_python(layout: Layout, walk: Walk) -> Drawing:
+    """Draw the same picture as files of Python have it."""
+    marks = draw_layout(layout, walk.labels, x=0, y=0, width=WIDTH, height=HEIGHT, theme=LIGHT_THEME)
+    return Drawing(WIDTH, HEIGHT, tuple(marks))
 
 
 def middle(x: float, y: float, size: float, turn: float) -> tuple[float, float]:
@@ -125,14 +140,14 @@ def numbers_in(
     return {(int(matrix.rows * down), int(matrix.cols * across)): (text, across, down) for text, across, down in inside}
 
 
-@pytest.mark.parametrize("step", ["scores", "weights", "head_outputs"])
-@pytest.mark.parametrize("number", [0, 1])
-def test_labels_and_numbers_are_where_python_puts_them(run: Run, step: str, number: int) -> None:
-    walk = list(walks())[number]
-    layout = lay_out(walk, step)
-    board = drawn(run, layout, walk)
-    marks = draw_layout(layout, walk.labels, x=0, y=0, width=WIDTH, height=HEIGHT, theme=LIGHT_THEME)
-    drawing = Drawing(WIDTH, HEIGHT, tuple(marks))
+def test_labels_and_numbers_are_where_python_puts_them(run: Run) -> None:
+    pictures = [(lay_out(walk, step), walk) for walk in walks() for step in ("scores", "weights", "head_outputs")]
+    for board, (layout, walk) in zip(drawn(run, *pictures), pictures, strict=True):
+        check_places(board, layout, walk)
+
+
+def check_places(board: dict[str, Any], layout: Layout, walk: Walk) -> None:
+    drawing = of_python(layout, walk)
     ours, pythons = of_board(board["texts"]), of_drawing(drawing)
     assert [place["name"] for place in board["places"]] == [matrix.name for matrix in drawing.matrices]
     rows_of = {panel.name: panel.rows for row in layout.grid for panel in row if panel is not None}
@@ -159,35 +174,35 @@ def test_labels_and_numbers_are_where_python_puts_them(run: Run, step: str, numb
     assert compared > 10
 
 
-@pytest.mark.parametrize(
-    ("smallest", "largest", "limit", "scale", "expected"),
-    [
-        (-1.5, 1.5, None, "signed", ["1.50", "0", "−1.50"]),
-        (-4.0, 3.0, 2.0, "signed", ["≥2.00", "0", "≤−2.00"]),
-        (-4.0, 1.0, 2.0, "signed", ["2.00", "0", "≤−2.00"]),
-        (-1.0, 4.0, 2.0, "signed", ["≥2.00", "0", "−2.00"]),
-        (-12.0, 2.0, 12.0, "signed", ["12.0", "0", "−12.0"]),
-        (0.0, 0.08, 0.05, "weights", ["≥0.050", "0.025", "0"]),
-        (0.0, 0.9, 1.0, "weights", ["1.00", "0.50", "0"]),
-    ],
-)
-def test_a_colour_bar_says_where_its_colours_end_and_whether_numbers_go_beyond(
-    run: Run, smallest: float, largest: float, limit: float | None, scale: Scale, expected: list[str]
-) -> None:
+BARS: list[tuple[float, float, float | None, Scale, list[str]]] = [
+    (-1.5, 1.5, None, "signed", ["1.50", "0", "−1.50"]),
+    (-4.0, 3.0, 2.0, "signed", ["≥2.00", "0", "≤−2.00"]),
+    (-4.0, 1.0, 2.0, "signed", ["2.00", "0", "≤−2.00"]),
+    (-1.0, 4.0, 2.0, "signed", ["≥2.00", "0", "−2.00"]),
+    (-12.0, 2.0, 12.0, "signed", ["12.0", "0", "−12.0"]),
+    (0.0, 0.08, 0.05, "weights", ["≥0.050", "0.025", "0"]),
+    (0.0, 0.9, 1.0, "weights", ["1.00", "0.50", "0"]),
+]
+"""The smallest and the largest number of a matrix, where its colours end, its scale, and what stands at its bar"""
+
+
+def test_a_colour_bar_says_where_its_colours_end_and_whether_numbers_go_beyond(run: Run) -> None:
     walk = next(walks())
-    values = np.linspace(smallest, largest, 49, dtype=np.float32).reshape(7, 7)
-    panel = Panel("weights", "numbers", values, "query", "key", limit=limit, scale=scale, bar=True)
-    layout = in_a_row(panel)
-    (place,) = (board := drawn(run, layout, walk))["places"]
-    marks = draw_layout(layout, walk.labels, x=0, y=0, width=WIDTH, height=HEIGHT, theme=LIGHT_THEME)
-    drawing = Drawing(WIDTH, HEIGHT, tuple(marks))
-    (matrix,) = drawing.matrices
-    for places, right in (
-        (of_board(board["texts"]), place["x"] + place["width"]),
-        (of_drawing(drawing), matrix.x + matrix.width),
-    ):
-        beside_it = sorted((y, text) for text, x, y in places if x > right and DIGIT.search(text))
-        assert [text for _, text in beside_it] == expected
+    pictures = []
+    for smallest, largest, limit, scale, _ in BARS:
+        values = np.linspace(smallest, largest, 49, dtype=np.float32).reshape(7, 7)
+        panel = Panel("weights", "numbers", values, "query", "key", limit=limit, scale=scale, bar=True)
+        pictures.append((in_a_row(panel), walk))
+    for board, (layout, _), (*given, expected) in zip(drawn(run, *pictures), pictures, BARS, strict=True):
+        (place,) = board["places"]
+        drawing = of_python(layout, walk)
+        (matrix,) = drawing.matrices
+        for places, right in (
+            (of_board(board["texts"]), place["x"] + place["width"]),
+            (of_drawing(drawing), matrix.x + matrix.width),
+        ):
+            beside_it = sorted((y, text) for text, x, y in places if x > right and DIGIT.search(text))
+            assert [text for _, text in beside_it] == expected, given
 
 
 def texts_of(pdf: bytes) -> dict[str, list[tuple[float, float]]]:
@@ -209,7 +224,7 @@ def test_a_pdf_of_the_board_and_one_of_pythons_have_texts_at_the_same_places_as_
 ) -> None:
     walk = next(walks())
     layout = lay_out(walk, "weights")
-    board = drawn(run, layout, walk)
+    (board,) = drawn(run, (layout, walk))
     of_recording = texts_of(write_recording(read_recording(board["recording"].encode())))
     upright = [one for one in board["texts"] if abs(one["matrix"][1]) < 1e-6 and one["text"] in of_recording]
     assert len(upright) > 10
@@ -219,8 +234,7 @@ def test_a_pdf_of_the_board_and_one_of_pythons_have_texts_at_the_same_places_as_
         assert near < 1, one["text"]
         if one["anchor"] == "start":
             assert min(math.dist((x, y), there) for there in of_recording[one["text"]]) < 1, one["text"]
-    marks = draw_layout(layout, walk.labels, x=0, y=0, width=WIDTH, height=HEIGHT, theme=LIGHT_THEME)
-    drawing = Drawing(WIDTH, HEIGHT, tuple(marks))
+    drawing = of_python(layout, walk)
     of_pdf = texts_of(write_pdf([drawing]))
     compared = 0
     for text in drawing.texts:

@@ -6,43 +6,29 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Page, Route, expect
 
 from attnviz.serving.arrays import PATH as ARRAYS
 from tests.browser.apps.explored import Explored
 from tests.browser.board import matrix
-from tests.browser.contexts import TIMEOUT_MS
-from tests.browser.line import Line, held_line
+from tests.browser.contexts import Watch
+from tests.browser.line import Line
 from tests.browser.settings import type_text
-from tests.browser.settle import LISTEN, in_the_end, settled, settled_at, settled_once_at
+from tests.browser.settle import in_the_end, settled, settled_once_at
 
 
-def press_before_the_answers(page: Page, url: str, *keys: str) -> None:
-    """Open a page and press keys, each after the server has worked for the last and before the browser hears of it."""
-    line = held_line(page, url)
-    for runs, key in enumerate(keys, 1):
+def test_every_key_press_before_the_response_counts(line: Line, app_url: str) -> None:
+    page = line.hold_at(f"{app_url}/heads?layer=5")
+    for runs, key in enumerate(("m", "m", "s"), 1):
         page.keyboard.press(key)
         line.wait(runs)
     line.release()
-
-
-@pytest.mark.parametrize(
-    ("link", "keys", "query"),
-    [
-        ("heads?layer=5", ("m", "m", "s"), "layer=5&show=heatmap&stretch=1"),
-    ],
-)
-def test_every_key_press_before_the_response_counts(
-    page: Page, app_url: str, link: str, keys: tuple[str, ...], query: str
-) -> None:
-    press_before_the_answers(page, f"{app_url}/{link}", *keys)
-    assert urlsplit(page.url).query == query
+    assert urlsplit(page.url).query == "layer=5&show=heatmap&stretch=1"
 
 
 @pytest.mark.parametrize("backs", [1, 2])
-def test_back_before_the_responses_ends_where_it_leads(page: Page, app_url: str, backs: int) -> None:
-    line = Line(page)
-    settled_at(page, f"{app_url}/averages?way=matrix")
+def test_back_before_the_responses_ends_where_it_leads(line: Line, app_url: str, backs: int) -> None:
+    page = line.go(f"{app_url}/averages?way=matrix")
     for way in ("softmax", "data"):
         page.keyboard.press("PageDown")
         settled_once_at(page, f"**way={way}")
@@ -59,8 +45,8 @@ def test_back_before_the_responses_ends_where_it_leads(page: Page, app_url: str,
     assert urlsplit(page.url).query == f"way={ways[-1]}&drawing=chart"
 
 
-def test_a_late_response_undoes_no_step(page: Page, app_url: str) -> None:
-    line = held_line(page, f"{app_url}/?step=scores&head=1")
+def test_a_late_response_undoes_no_step(line: Line, app_url: str) -> None:
+    page = line.hold_at(f"{app_url}/?step=scores&head=1")
     for runs in (1, 2):
         page.keyboard.press("PageDown")
         page.locator(".chosen-settings").click()  # then it is sent
@@ -75,8 +61,8 @@ def test_a_late_response_undoes_no_step(page: Page, app_url: str) -> None:
     assert urlsplit(page.url).query == "step=masked&head=1"
 
 
-def test_the_picture_stays_until_the_weights_of_another_text_have_come(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/heads?text=one+two+three&layer=2")
+def test_the_picture_stays_until_the_weights_of_another_text_have_come(line: Line, app_url: str) -> None:
+    page = line.go(f"{app_url}/heads?text=one+two+three&layer=2")
     explorer = Explored(page)
     held: list[Route] = []
 
@@ -95,8 +81,8 @@ def test_the_picture_stays_until_the_weights_of_another_text_have_come(page: Pag
     assert urlsplit(page.url).query == "text=one+two+three+four&layer=2"
 
 
-def test_a_walk_that_takes_long_to_compute_says_so_beside_the_one_before(page: Page, app_url: str) -> None:
-    settled_at(page, f"{app_url}/?step=scores&text=one+two+three")
+def test_a_walk_that_takes_long_to_compute_says_so_beside_the_one_before(line: Line, app_url: str) -> None:
+    page = line.go(f"{app_url}/?step=scores&text=one+two+three")
     held: list[Route] = []
     page.route(f"**{ARRAYS}*", lambda route: held.append(route))  # noqa: PLW0108
     type_text(page, "one two three four")
@@ -109,8 +95,8 @@ def test_a_walk_that_takes_long_to_compute_says_so_beside_the_one_before(page: P
     assert urlsplit(page.url).query == "text=one+two+three+four"
 
 
-def test_a_response_after_a_change_of_page_keeps_the_address(page: Page, app_url: str) -> None:
-    line = held_line(page, f"{app_url}/heads?text=two+words")
+def test_a_response_after_a_change_of_page_keeps_the_address(line: Line, app_url: str) -> None:
+    page = line.hold_at(f"{app_url}/heads?text=two+words")
     page.keyboard.press("s")
     line.wait(1)
     link = page.get_by_role("link", name="Layer 0 · head 0, step by step")
@@ -123,9 +109,9 @@ def test_a_response_after_a_change_of_page_keeps_the_address(page: Page, app_url
     assert page.url.endswith(address.removeprefix("."))
 
 
-def test_what_the_server_has_not_answered_to_is_marked_after_a_second(page: Page, app_url: str) -> None:
+def test_what_the_server_has_not_answered_to_is_marked_after_a_second(line: Line, app_url: str) -> None:
     """The connection is open, and nothing comes: the numbers of the text before must not pass for the new text's."""
-    line = held_line(page, f"{app_url}/?step=scores&text=one+two+three")
+    page = line.hold_at(f"{app_url}/?step=scores&text=one+two+three")
     type_text(page, "one two three four")
     said = page.locator(".late")
     expect(said).to_have_text("The server has not answered yet. What is shown is from before the last change.")
@@ -139,17 +125,13 @@ def test_what_the_server_has_not_answered_to_is_marked_after_a_second(page: Page
     assert matrix(page, "scores").shape == (4, 4)
 
 
-@pytest.mark.parametrize(("setting", "option"), [("head", "head 7"), ("layer", "layer 1")])
-def test_settings_that_close_before_the_response_to_back_bring_nothing_into_its_view(
-    page: Page, app_url: str, setting: str, option: str
-) -> None:
+def test_settings_that_close_before_the_response_to_back_bring_nothing_into_its_view(line: Line, app_url: str) -> None:
     link = "source=pretrained&layer=3&head=2&b_head=5"
-    line = Line(page)
-    page.goto(f"{app_url}/compare?{link}")
-    settled(page).locator(".st-key-pane_A button").first.click()
+    page = line.go(f"{app_url}/compare?{link}")
+    page.locator(".st-key-pane_A button").first.click()
     shown = settled(page).locator(".st-key-pane_A button").first.locator("p").inner_text()
-    page.locator(f".st-key-{setting} input").click()
-    page.get_by_role("option", name=option).first.click()
+    page.locator(".st-key-layer input").click()
+    page.get_by_role("option", name="layer 1").first.click()
     settled_once_at(page, lambda url: urlsplit(url).query != link)
     line.hold()
     page.go_back()
@@ -165,17 +147,19 @@ FORBIDDEN = "Storage.prototype.setItem = () => { throw new DOMException('no stor
 
 
 @pytest.fixture
-def unwatched_page(browser: Browser) -> Iterator[Page]:
+def unwatched_page(watch_of_line: Watch) -> Iterator[Page]:
     """A page that may have uncaught errors: Streamlit's own error when it loses a page is one."""
-    with browser.new_context() as context:
-        context.set_default_timeout(TIMEOUT_MS)
-        context.add_init_script(LISTEN)
-        yield context.new_page()
+    page = watch_of_line.context.new_page()
+    yield page
+    page.close()
+    watch_of_line.errors.clear()
 
 
-def test_a_page_that_streamlit_has_lost_is_loaded_again_but_not_without_end(unwatched_page: Page, app_url: str) -> None:
+def test_a_page_that_streamlit_has_lost_is_loaded_again_but_neither_without_end_nor_where_nothing_can_be_kept(
+    unwatched_page: Page, app_url: str
+) -> None:
     line = Line(unwatched_page)
-    settled_at(unwatched_page, f"{app_url}/?step=scores&text=one+two+three&head=1")
+    line.go(f"{app_url}/?step=scores&text=one+two+three&head=1")
     with unwatched_page.expect_navigation():
         line.break_the_page()
     settled(unwatched_page)
@@ -188,12 +172,10 @@ def test_a_page_that_streamlit_has_lost_is_loaded_again_but_not_without_end(unwa
       return isKept;
     }""")
     stays_empty(unwatched_page, line)
-
-
-def test_a_page_that_can_keep_nothing_is_not_loaded_again(unwatched_page: Page, app_url: str) -> None:
+    unwatched_page.evaluate("sessionStorage.clear()")
     unwatched_page.add_init_script(FORBIDDEN)
-    line = Line(unwatched_page)
-    settled_at(unwatched_page, f"{app_url}/?step=scores")
+    unwatched_page.reload()
+    settled(unwatched_page)
     stays_empty(unwatched_page, line)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import pytest
@@ -17,10 +18,12 @@ from attnviz.steps import STEPS
 from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.board import BOARD, matrix
 from tests.browser.contexts import Contexts
-from tests.browser.line import Line, held_line
+from tests.browser.line import Line
 from tests.browser.settings import type_text
 from tests.browser.settle import in_the_end, settled, settled_at, settled_once_at
 from tests.loaded import built_in_model
+
+pytestmark = pytest.mark.page("one_page")
 
 AFTER_TWO_FRAMES = """async () => {
   const inside = document.querySelector('.st-key-walk .attnviz-isolated').shadowRoot;
@@ -44,6 +47,12 @@ PINNED = """[inside.querySelector('.badge').textContent, inside.querySelector('[
 CHART = "[document.querySelector('.js-plotly-plot')?.checkVisibility() ?? false, board.element.checkVisibility()]"
 
 
+@pytest.fixture
+def fresh_page(new_context: Contexts) -> Page:
+    """A page that has fetched nothing."""
+    return new_context().new_page()
+
+
 def after_two_frames(page: Page, act: str, read: str) -> Any:
     return page.evaluate(AFTER_TWO_FRAMES.replace("ACT", act).replace("READ", read))
 
@@ -52,9 +61,9 @@ def attentions(layer: int) -> np.ndarray:
     return built_in_model().trace(DEFAULT_TEXT).attentions(layer).numpy()
 
 
-def test_what_one_explores_is_painted_within_two_frames_and_without_the_server(still_page: Page, app_url: str) -> None:
-    page = still_page
-    line = held_line(page, f"{app_url}/?source=pretrained&step=masked&head=2")
+def test_what_one_explores_is_painted_within_two_frames_and_without_the_server(line: Line, app_url: str) -> None:
+    line.page.emulate_media(reduced_motion="reduce")
+    page = line.hold_at(f"{app_url}/?source=pretrained&step=masked&head=2")
 
     def do(act: str, read: str) -> Any:
         return after_two_frames(page, act, read)
@@ -84,13 +93,12 @@ def test_what_one_explores_is_painted_within_two_frames_and_without_the_server(s
     assert line.updates() == [{"step": "head_outputs", "head": 7, "q": 0, "k": 0, "predict": False, "drawing": "chart"}]
 
 
-def test_everything_of_a_layer_is_explored_after_the_connection_was_lost(still_page: Page, app_url: str) -> None:
-    page = still_page
-    line = Line(page)
-    settled_at(page, f"{app_url}/?source=pretrained&step=scores")
-    line.hold()
+def test_everything_of_a_layer_is_explored_after_the_connection_was_lost(line: Line, app_url: str) -> None:
+    line.page.emulate_media(reduced_motion="reduce")
+    text = "a text of which nothing is here yet"
+    page = line.hold_at(f"{app_url}/?{urlencode({'source': 'pretrained', 'step': 'scores', 'text': text})}")
     page.route(f"**{ARRAYS}**", lambda route: route.abort())
-    layer = built_in_model().trace(DEFAULT_TEXT).layer(0)
+    layer = built_in_model().trace(text).layer(0)
     for head in (0, 5, 11):
         page.get_by_role("button", name=f"head {head}", exact=True).click()
         for name in ("scores", "scaled", "weights", "head_outputs"):
@@ -122,9 +130,8 @@ TYPED = """(numbers) => {
 }"""
 
 
-def test_the_server_hears_of_what_was_chosen_before_anything_else(page: Page, app_url: str) -> None:
-    line = Line(page)
-    settled_at(page, f"{app_url}/?step=tokens")
+def test_the_server_hears_of_what_was_chosen_before_anything_else(line: Line, app_url: str) -> None:
+    page = line.go(f"{app_url}/?step=tokens")
     asked, entries = len(line.sent), page.evaluate("history.length")
     page.evaluate(TEN_PRESSES)
     step = list(STEPS)[6]
@@ -135,12 +142,12 @@ def test_the_server_hears_of_what_was_chosen_before_anything_else(page: Page, ap
     assert page.evaluate("history.length") <= entries + 2, "a burst is one entry"
     page.locator(".chosen-settings").click()
     settled(page)
-    assert line.updates() == [{"step": step, "q": 9}]
+    assert line.updates()[-1] == {"step": step, "q": 9}
     assert len(line.sent) == asked + 1
     assert page.url.endswith(f"/?step={step}&q=9")
 
 
-def test_the_next_page_knows_what_was_chosen(page: Page, app_url: str) -> None:
+def test_the_next_page_and_a_reload_show_what_was_chosen(page: Page, app_url: str) -> None:
     settled_at(page, f"{app_url}/?source=pretrained&step=weights")
     heads = page.get_by_role("navigation").get_by_role("link", name="Heads", exact=True)
     for layer, head, by_keyboard in ((3, 4, False), (5, 2, True)):
@@ -157,16 +164,11 @@ def test_the_next_page_knows_what_was_chosen(page: Page, app_url: str) -> None:
         page.go_back()
         settled_once_at(page, re.compile(rf"/\?source=pretrained.*layer={layer}"))
         np.testing.assert_allclose(matrix(page, "weights"), attentions(layer)[head], rtol=0, atol=1e-6)
-
-
-def test_a_reload_shows_what_was_chosen(page: Page, app_url: str) -> None:
-    settled_at(page, f"{app_url}/?source=pretrained&step=masked")
-    page.get_by_role("radio", name="Weights").click()
     page.get_by_role("button", name="head 9", exact=True).click()
     page.wait_for_url(re.compile("head=9"))
     page.reload()
     settled(page)
-    np.testing.assert_allclose(matrix(page, "weights"), attentions(0)[9], rtol=0, atol=1e-6)
+    np.testing.assert_allclose(matrix(page, "weights"), attentions(5)[9], rtol=0, atol=1e-6)
 
 
 class Forgetful:
@@ -186,10 +188,10 @@ class Forgetful:
 
 
 @pytest.mark.parametrize("step", ["weights", "qkv"])
-def test_arrays_that_the_server_has_no_more_are_offered_again(page: Page, app_url: str, step: str) -> None:
-    line = Line(page)
+def test_arrays_that_the_server_has_no_more_are_offered_again(line: Line, app_url: str, step: str) -> None:
+    page = line.page
     forgetful = Forgetful(page)
-    settled_at(page, f"{app_url}/?source=pretrained&layer=2&step={step}&text=offered+again+{step}")
+    line.go(f"{app_url}/?source=pretrained&layer=2&step={step}&text=offered+again+{step}")
     trace = built_in_model().trace(f"offered again {step}")
     layer = trace.layer(2)
     known = {"weights": layer.attentions()[0], "qkv": layer.query[0]}[step].numpy()
@@ -235,7 +237,8 @@ VIEW = "() => document.querySelector('.st-key-walk .attnviz-isolated').shadowRoo
 """Whether what shows matrices is here"""
 
 
-def test_what_shows_matrices_is_fetched_while_the_sentence_is_read(page: Page, app_url: str) -> None:
+def test_what_shows_matrices_is_fetched_while_the_sentence_is_read(fresh_page: Page, app_url: str) -> None:
+    page = fresh_page
     fetched: list[str] = []
     page.on("requestfinished", lambda request: fetched.append(re.sub(r".*/(?=\w+\.js$)", "", request.url)))
     settled_at(page, app_url)
@@ -250,7 +253,8 @@ def test_what_shows_matrices_is_fetched_while_the_sentence_is_read(page: Page, a
     np.testing.assert_allclose(matrix(page, "scores"), scores.numpy(), rtol=0, atol=1e-5)
 
 
-def test_what_is_pinned_or_guessed_while_the_script_is_on_its_way(page: Page, app_url: str) -> None:
+def test_what_is_pinned_or_guessed_while_the_script_is_on_its_way(fresh_page: Page, app_url: str) -> None:
+    page = fresh_page
     held: list[Route] = []
     page.route("**/matrix_view.js", lambda route: held.append(route))  # noqa: PLW0108
     page.goto(f"{app_url}/?source=pretrained&layer=3&head=1&step=weights&predict=1&q=3&k=2")
@@ -269,7 +273,8 @@ def test_what_is_pinned_or_guessed_while_the_script_is_on_its_way(page: Page, ap
     expect(page.get_by_text("Row 0, “[CLS]”, is covered")).to_be_visible()
 
 
-def test_a_step_whose_script_does_not_come_says_so_and_is_shown_once_it_comes(page: Page, app_url: str) -> None:
+def test_a_step_whose_script_does_not_come_says_so_and_is_shown_once_it_comes(fresh_page: Page, app_url: str) -> None:
+    page = fresh_page
     page.route("**/matrix_view.js", lambda route: route.abort())
     settled_at(page, app_url)
     page.get_by_role("radio", name="Scores", exact=True).click()
@@ -307,7 +312,7 @@ def test_nothing_of_the_text_before_is_shown_while_the_server_is_away(page: Page
     np.testing.assert_allclose(matrix(page, "weights"), trace.attentions(4)[0].numpy(), rtol=0, atol=1e-6)
 
 
-def test_back_forward_and_a_copied_link_open_the_same_view(page: Page, app_url: str, new_context: Contexts) -> None:
+def test_back_forward_and_a_copied_link_open_the_same_view(page: Page, app_url: str, fresh_page: Page) -> None:
     settled_at(page, f"{app_url}/?source=pretrained&step=weights&layer=1")
     acts: list[tuple[Callable[[], Any], str]] = [
         (lambda: page.get_by_role("button", name="head 4", exact=True).click(), "head=4"),
@@ -326,9 +331,8 @@ def test_back_forward_and_a_copied_link_open_the_same_view(page: Page, app_url: 
     for view in views[1:]:
         page.go_forward()
         check_view(page, view)
-    other = new_context().new_page()
-    other.goto(page.url)
-    check_view(other, views[-1])
+    fresh_page.goto(page.url)
+    check_view(fresh_page, views[-1])
 
 
 View = tuple[str, list[str], np.ndarray, list[str]]

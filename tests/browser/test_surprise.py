@@ -8,10 +8,11 @@ import pytest
 import torch
 from playwright.sync_api import Page, expect
 
-from tests.browser.contexts import Contexts
 from tests.browser.settings import surprise, type_text
 from tests.browser.settle import settled, settled_at
 from tests.loaded import built_in_model
+
+pytestmark = pytest.mark.page("one_page")
 
 BICYCLE = "My sister bought a bicycle because she wanted to ride it to work."
 
@@ -51,9 +52,11 @@ def test_surprise_shows_the_number_that_torch_computes(page: Page, app_url: str)
     expect(page.locator(".walk .fact")).to_contain_text(f"row {pinned}, ")
 
 
-def test_on_a_phone_what_it_says_is_seen(new_context: Contexts, app_url: str) -> None:
-    phone = new_context(viewport={"width": 390, "height": 844}, has_touch=True, color_scheme="dark")
-    page = settled_at(phone.new_page(), app_url)
+def test_on_a_phone_what_it_says_is_seen(one_touch_page: Page, app_url: str) -> None:
+    page = one_touch_page
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.emulate_media(color_scheme="dark")
+    settled_at(page, app_url)
     surprise(page)
     expect(page.locator(".said")).to_be_in_viewport()
     settled(page)

@@ -12,6 +12,8 @@ from tests.app.test_train_tagged import TEST, TRAIN
 from tests.browser.settings import open_settings
 from tests.browser.settle import settled
 
+pytestmark = pytest.mark.page("one_page")
+
 MINUTE = 60_000
 
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from urllib.parse import urlencode
 
 import numpy as np
+import pytest
 from playwright.sync_api import Page, expect
 
 from tests.app.test_trained_models import TEXT, weights
 from tests.browser.board import cells, matrix
 from tests.browser.settings import open_settings
 from tests.browser.settle import settled, settled_at
+
+pytestmark = pytest.mark.page("one_page")
 
 
 def test_a_weight_of_the_induction_head_is_read_and_compared_with_torch(page: Page, app_url: str) -> None:

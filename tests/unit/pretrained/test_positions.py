@@ -13,9 +13,8 @@ from torch import nn
 from torch.nn import functional
 
 from attnviz.pretrained import ModelError, load, open_model
-from attnviz.pretrained.model import true_mask
+from attnviz.pretrained.model import MAX_TOKENS, true_mask
 from attnviz.pretrained.passes import PositionTables
-from attnviz.pretrained.transformers_model import MAX_TOKENS
 from tests.unit.families import BART, BERT, save, save_model
 from tests.unit.pretrained.architectures import tokenizer
 
