@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from playwright.sync_api import BrowserContext, expect
+from playwright.sync_api import BrowserContext, Page, expect
 
 from attnviz.figures.style import ROWS_AND_COLUMNS
 from tests.browser.apps.operands import HOSTILE, Operands, oracle
@@ -14,7 +14,7 @@ from tests.browser.settle import frames, in_the_end
 
 FRESH = "Point at a cell to see its arithmetic; click or tap to pin it."
 
-pytestmark = pytest.mark.page("plain_page")
+pytestmark = pytest.mark.page("one_page")
 
 
 def test_hovering_lights_the_same_row_and_column_in_every_panel(see: See) -> None:
@@ -131,9 +131,10 @@ def test_a_number_that_is_left_before_it_was_drawn_stays(see: See) -> None:
     expect(inspector.panel.get_by_label("query row")).to_have_value("11")
 
 
-def test_hostile_tokens_are_shown_as_text(new_context: Callable[..., BrowserContext], see: See) -> None:
-    inspector = see(page=new_context().new_page(), step="head_outputs")
-    inspector.page.on("dialog", lambda dialog: pytest.fail(f"a token ran: {dialog.message}"))
+def test_hostile_tokens_are_shown_as_text(see: See) -> None:
+    inspector = see(step="head_outputs")
+    opened: list[str] = []
+    inspector.page.once("dialog", lambda dialog: (opened.append(dialog.message), dialog.dismiss()))
     inspector.click("weights", 2, 2)
     token = inspector.panel.locator(".token")
     expect(token).to_have_text([HOSTILE, HOSTILE])
@@ -141,6 +142,7 @@ def test_hostile_tokens_are_shown_as_text(new_context: Callable[..., BrowserCont
     inspector.panel.locator("[data-terms=product]").evaluate("details => { details.open = true }")
     expect(inspector.panel.locator("[data-terms=product] .term-label").nth(2)).to_have_text(f"2 {HOSTILE}")
     assert inspector.panel.locator("img").count() == 0
+    assert opened == []
 
 
 def test_the_step_of_the_page_is_marked_and_later_ones_dimmed(see: See) -> None:
@@ -268,13 +270,9 @@ HOVERS = """async (tokens) => {
 """The ms that hovering takes, the work of the handler and of its frames, each on a page that is laid out."""
 
 
-def test_a_hover_at_512_tokens_costs_hardly_more_than_at_64(
-    new_context: Callable[..., BrowserContext], see: See
-) -> None:
-    context = new_context()
-    sights = {
-        tokens: see(page=context.new_page(), step="scores", tokens=tokens, size=64, heads=1) for tokens in (64, 512)
-    }
+def test_a_hover_at_512_tokens_costs_hardly_more_than_at_64(page: Page, see: See) -> None:
+    pages = {64: page, 512: page.context.new_page()}
+    sights = {tokens: see(page=own, step="scores", tokens=tokens, size=64, heads=1) for tokens, own in pages.items()}
     spent: list[tuple[float, ...]] = []
     for _ in range(3):  # by turns, as the machine may be slower at one time than at another
         turn = []
@@ -284,5 +282,6 @@ def test_a_hover_at_512_tokens_costs_hardly_more_than_at_64(
             expect(inspector.line("scores")).to_be_visible()
             turn.append(inspector.page.evaluate(HOVERS, tokens))
         spent.append(tuple(turn))
+    pages[512].close()
     few, many = (min(times) for times in zip(*spent, strict=True))
     assert many < 4 * few, spent  # there are 64 times as many cells, and 8 times as many keys to sum over
