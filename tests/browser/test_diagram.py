@@ -23,6 +23,8 @@ from tests.browser.contexts import Contexts
 from tests.browser.settle import frames
 
 TEXT, TARGET = "the cat sat on the mat", "a dog ran"
+pytestmark = pytest.mark.page("one_page")
+
 VALUES = "() => [walk.store.values.layer, walk.store.values.step]"
 
 
@@ -88,12 +90,6 @@ def pre() -> Iterator[Shown]:
 def deep() -> Iterator[Shown]:
     with ExitStack() as servers:
         yield shown(servers, architecture="decoder", depth=6)
-
-
-@pytest.fixture
-def page(plain_page: Page) -> Iterator[Page]:
-    yield plain_page
-    plain_page.emulate_media(reduced_motion="null")
 
 
 def diagram(page: Page) -> Locator:
