@@ -21,12 +21,12 @@ FRONT = "[...lines.element.querySelectorAll('canvas')].at(-1)"
 
 
 @pytest.fixture
-def see(plain_page: Page, served: str) -> See:
+def see(one_page: Page, served: str) -> See:
     """Draw weights (heads, rows, cols): `see(weights, queries=..., size=..., threshold=...)`."""
 
     def draw(weights: np.ndarray, **given: Any) -> LinesPage:
         named = {name: given.pop(name) for name in ("queries", "keys", "size") if name in given}
-        return LinesPage(plain_page, weights, **named, state=given).open(served)
+        return LinesPage(one_page, weights, **named, state=given).open(served)
 
     return draw
 
@@ -285,5 +285,5 @@ def test_what_changed_while_it_was_hidden_is_drawn_when_it_is_shown(see: See) ->
 
 def test_nothing_is_left_behind(see: See) -> None:
     lines_page = see(softmax_rows(1, 1, 6, 7))
-    lines_page.page.evaluate("() => lines.destroy()")
+    lines_page.page.evaluate("() => { lines.destroy(); delete window.lines; }")
     assert lines_page.page.evaluate("() => box.childNodes.length") == 0
