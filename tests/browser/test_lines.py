@@ -148,8 +148,9 @@ def test_the_keyboard_reaches_every_token(see: See, direction: str, onwards: str
     assert lines_page.events("pointed")[-1] is None
 
 
-def test_a_finger_taps_and_scrolls(new_context: Contexts, served: str) -> None:
-    page = new_context(has_touch=True, viewport={"width": 390, "height": 700}).new_page()
+def test_a_finger_taps_and_scrolls(one_touch_page: Page, served: str) -> None:
+    page = one_touch_page
+    page.set_viewport_size({"width": 390, "height": 700})
     lines_page = LinesPage(page, softmax_rows(8, 1, 60, 60), size=(390, 500)).open(served)
     page.touchscreen.tap(*lines_page.place("key", 4))
     assert lines_page.events("pointed") == lines_page.events("pins") == [{"q": None, "k": 4}]
