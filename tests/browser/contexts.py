@@ -238,18 +238,21 @@ def kept_touch(browser: Browser) -> Watch:
     return Watch(browser.new_context(viewport=LAPTOP, has_touch=True))
 
 
-def between_files(watch: Watch) -> Iterator[Watch]:
-    """Keep the page of a context for the next file, but nothing of what its site has stored.
+HAS_APP = """() => Boolean(document.querySelector('[data-testid="stApp"]'))"""
 
-    To open the app anew for each file takes longer than most tests of one.
+
+def between_files(watch: Watch) -> Iterator[Watch]:
+    """Close the pages of a context after a file, except a plain one: it has no session, which the next might go on in.
+
+    To open one for each file, and to run all modules anew, takes longer than most tests of one.
     """
     yield watch
     kept, *others = [page for page in watch.context.pages if page != watch.resident] or [None]
-    for page in others:
-        page.close()
-    if kept:
+    if kept and not others and not kept.evaluate(HAS_APP):
         kept.evaluate("() => { if (origin !== 'null') sessionStorage.clear(); }")
         watch.forget(kept)
+    else:
+        watch.clean()
 
 
 @pytest.fixture(scope="module")
@@ -292,17 +295,17 @@ def page_of(watch: Watch, request: pytest.FixtureRequest) -> Iterator[Page]:
 
 @pytest.fixture
 def one_page(watch_of_file: Watch, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """One page for the tests of all files, each in the session of the one before, as a visitor goes from view to view.
+    """One page for all tests of a file, each in the session of the one before, as a visitor goes from view to view.
 
-    `goto` loads the app only once. To load it for each test takes longer than most of them. What a test needs of the
-    session, such as a theme or a model, its address says. After a test that failed, a page is opened anew.
+    `goto` loads the app only once. To load it for each test takes longer than most of them. After a test that failed,
+    a page is opened anew.
     """
     yield from page_of(watch_of_file, request)
 
 
 @pytest.fixture
 def one_touch_page(touch_watch_of_file: Watch, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """One page with a touch screen; see `one_page`."""
+    """One page with a touch screen for all tests of a file; see `one_page`."""
     yield from page_of(touch_watch_of_file, request)
 
 
