@@ -18,6 +18,8 @@ from hypothesis import settings
 from tests.browser.contexts import (  # noqa: F401
     browser,
     idle,
+    kept,
+    kept_touch,
     new_context,
     one_page,
     one_touch_page,

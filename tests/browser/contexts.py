@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -129,6 +129,14 @@ class Watch:
         for number, page in enumerate(page for page in self.context.pages if page != self.resident):
             page.screenshot(path=ROOT / "build" / f"{name}-{number}.png", full_page=True)
 
+    def forget(self, page: Page) -> None:
+        """Clear what its sites have stored, by a page of the context."""
+        session = self.context.new_cdp_session(page)
+        for site in self.sites:
+            session.send("Storage.clearDataForOrigin", {"origin": site, "storageTypes": SITE_STORAGE})
+        session.detach()
+        self.context.clear_cookies()
+
     def clean(self) -> None:
         """Close all pages and clear storage, but keep the HTTP cache and, with an empty page, the site's process."""
         resident = self.resident = self.resident or self.context.new_page()
@@ -138,11 +146,7 @@ class Watch:
         for page in self.context.pages:
             if page != resident:
                 page.close()
-        session = self.context.new_cdp_session(resident)
-        for site in self.sites:
-            session.send("Storage.clearDataForOrigin", {"origin": site, "storageTypes": SITE_STORAGE})
-        session.detach()
-        self.context.clear_cookies()
+        self.forget(resident)
         self.outside, self.errors, self.sites = [], [], set()
 
 
@@ -222,33 +226,49 @@ GO = """(address) => {
 """Goes to an address as the browser's back button does: the app is not loaded anew."""
 
 
-@contextmanager
-def context_of_file(browser: Browser, idle: dict[str, list[Watch]], **options: Any) -> Iterator[Watch]:
-    """Take a context with these options for the tests of a file."""
-    waiting = idle.setdefault(repr(sorted(options.items())), [])
-    watch = waiting.pop() if waiting else Watch(browser.new_context(viewport=LAPTOP, **options))
-    watch.give_pages(LAPTOP)
-    yield watch
-    watch.clean()
-    waiting.append(watch)
-
-
-@pytest.fixture(scope="module")
-def watch_of_file(browser: Browser, idle: dict[str, list[Watch]]) -> Iterator[Watch]:
+@pytest.fixture(scope="session")
+def kept(browser: Browser) -> Watch:
     """A context for `one_page`."""
-    with context_of_file(browser, idle) as watch:
-        yield watch
+    return Watch(browser.new_context(viewport=LAPTOP))
+
+
+@pytest.fixture(scope="session")
+def kept_touch(browser: Browser) -> Watch:
+    """A context for `one_touch_page`."""
+    return Watch(browser.new_context(viewport=LAPTOP, has_touch=True))
+
+
+HAS_APP = """() => Boolean(document.querySelector('[data-testid="stApp"]'))"""
+
+
+def between_files(watch: Watch) -> Iterator[Watch]:
+    """Close the pages of a context after a file, except a plain one: it has no session, which the next might go on in.
+
+    To open one for each file, and to run all modules anew, takes longer than most tests of one.
+    """
+    yield watch
+    kept, *others = [page for page in watch.context.pages if page != watch.resident] or [None]
+    if kept and not others and not kept.evaluate(HAS_APP):
+        kept.evaluate("() => { if (origin !== 'null') sessionStorage.clear(); }")
+        watch.forget(kept)
+    else:
+        watch.clean()
 
 
 @pytest.fixture(scope="module")
-def touch_watch_of_file(browser: Browser, idle: dict[str, list[Watch]]) -> Iterator[Watch]:
-    """A context for `one_touch_page`."""
-    with context_of_file(browser, idle, has_touch=True) as watch:
-        yield watch
+def watch_of_file(kept: Watch) -> Iterator[Watch]:
+    """The context of `one_page`, in one file."""
+    yield from between_files(kept)
+
+
+@pytest.fixture(scope="module")
+def touch_watch_of_file(kept_touch: Watch) -> Iterator[Watch]:
+    """The context of `one_touch_page`, in one file."""
+    yield from between_files(kept_touch)
 
 
 def page_of(watch: Watch, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """Yield the page of a file's context, without what a test has changed of the window."""
+    """Yield the page of a context, without what a test has changed of the window."""
     pages = [page for page in watch.context.pages if page != watch.resident]
     page = pages[0] if pages else watch.context.new_page()
     load = page.goto

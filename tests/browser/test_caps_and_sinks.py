@@ -16,7 +16,7 @@ from tests.browser.modules import CORE, Run
 CAP, SINK = 1.5, 0.75
 BOTH = {"cap": CAP, "sink": SINK}
 
-pytestmark = pytest.mark.page("plain_page")
+pytestmark = pytest.mark.page("one_page")
 
 
 @pytest.mark.parametrize("mask", ["none", "causal", "array", "-1e10 before"])

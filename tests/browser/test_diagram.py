@@ -23,7 +23,18 @@ from tests.browser.contexts import Contexts
 from tests.browser.settle import frames
 
 TEXT, TARGET = "the cat sat on the mat", "a dog ran"
+pytestmark = pytest.mark.page("one_page")
+
 VALUES = "() => [walk.store.values.layer, walk.store.values.step]"
+STANDS = """() => {
+  const boards = [...document.querySelectorAll(".walk .attnviz-board")].filter((board) => board.checkVisibility());
+  const parts = document.querySelectorAll(".diagram [aria-current=step]");
+  const steps = [...document.querySelectorAll("[role=radio][aria-checked=true]")];
+  return !document.querySelector(".walk[aria-busy]") && parts.length === 1 &&
+    steps.some((one) => one.checkVisibility()) &&
+    boards.every(({ dataset: { step } }) => step === walk.store.values.step);
+}"""
+"""Whether a step has come: its picture is here, and one part of the model and its step are marked"""
 
 
 @dataclass(frozen=True)
@@ -90,12 +101,6 @@ def deep() -> Iterator[Shown]:
         yield shown(servers, architecture="decoder", depth=6)
 
 
-@pytest.fixture
-def page(plain_page: Page) -> Iterator[Page]:
-    yield plain_page
-    plain_page.emulate_media(reduced_motion="null")
-
-
 def diagram(page: Page) -> Locator:
     return page.get_by_role("toolbar", name="The model")
 
@@ -118,19 +123,15 @@ def test_next_and_previous_lead_through_the_steps_of_the_model(
     given: Shown = request.getfixturevalue(model)
     ends = [n for n, (layer, _) in enumerate(given.route[1:]) if given.route[n][0] != layer]
     route = given.route if model == "pre" else given.route[ends[0] - 1 : ends[1] + 3]
-    layer, step = route[0]
-    WalkView.open(page, given.page.url, step=str(step), layer=int(layer))
     page.emulate_media(reduced_motion="reduce")
-    went = [page.evaluate(VALUES)]
-    following = page.get_by_role("button", name="Next step (→)")
-    while following.is_visible() and len(went) < len(route) + (model == "pre"):
+    (layer, step), *following = route
+    WalkView.open(page, given.page.url, step=str(step), layer=int(layer))
+    assert page.evaluate(VALUES) == route[0]
+    for wanted in following:
         page.keyboard.press("PageDown")
-        layer, step = page.evaluate(VALUES)
-        painted(page, int(layer), str(step))
-        went.append([layer, step])
-        expect(diagram(page).locator("[aria-current=step]")).to_have_count(1)
-        expect(page.get_by_role("radio", checked=True).first).to_be_visible()
-    assert went == route
+        assert page.evaluate(VALUES) == wanted
+        page.wait_for_function(STANDS)
+    expect(page.get_by_role("button", name="Next step (→)")).to_be_visible(visible=model == "post")
     page.keyboard.press("PageUp")
     assert page.evaluate(VALUES) == route[-2]
 

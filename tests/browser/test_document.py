@@ -136,7 +136,7 @@ def hidden(n: int, kind: str) -> Document:
 
 @pytest.mark.parametrize("kind", ["none", "causal", "padding", "hidden rows", "added"])
 def test_derived_matrices_are_torchs(run: Run, kind: str) -> None:
-    sizes = (1, 16, 512) if kind in ("causal", "hidden rows") else (1, 16)
+    sizes = (1, 16, 512) if kind == "causal" else (1, 16)
     for given, ours in derived(run, (hidden(n, kind) for n in sizes)):
         compare(ours, torchs(given, torch.float64))
         compare(ours, torchs(given, torch.float32), of_largest=1e-6)  # whose own sums are rounded
@@ -247,7 +247,7 @@ def test_a_finite_number_in_hidden_cells_gives_the_weights_of_masked_fill(run: R
 
 @pytest.mark.parametrize(
     ("n", "kind"),
-    [(1, "none"), *((16, kind) for kind in ("none", "causal", "padding", "hidden rows")), (512, "causal")],
+    [(1, "none"), *((16, kind) for kind in ("none", "causal", "padding", "hidden rows")), (100, "causal")],
 )
 def test_scores_of_ten_thousand(run: Run, n: int, kind: str) -> None:
     """In double precision for any such scores, and in torch's own where its float32 sums are exact: of halves."""

@@ -14,7 +14,7 @@ from tests.browser.apps.operands import Operands, oracle
 from tests.browser.apps.walk_page import See
 from tests.browser.modules import CORE, Run
 
-pytestmark = pytest.mark.page("plain_page")
+pytestmark = pytest.mark.page("one_page")
 
 
 CELLS: dict[str, list[tuple[str, str, int, int, str]]] = {

@@ -21,12 +21,12 @@ FRONT = "[...lines.element.querySelectorAll('canvas')].at(-1)"
 
 
 @pytest.fixture
-def see(plain_page: Page, served: str) -> See:
+def see(one_page: Page, served: str) -> See:
     """Draw weights (heads, rows, cols): `see(weights, queries=..., size=..., threshold=...)`."""
 
     def draw(weights: np.ndarray, **given: Any) -> LinesPage:
         named = {name: given.pop(name) for name in ("queries", "keys", "size") if name in given}
-        return LinesPage(plain_page, weights, **named, state=given).open(served)
+        return LinesPage(one_page, weights, **named, state=given).open(served)
 
     return draw
 
@@ -148,8 +148,9 @@ def test_the_keyboard_reaches_every_token(see: See, direction: str, onwards: str
     assert lines_page.events("pointed")[-1] is None
 
 
-def test_a_finger_taps_and_scrolls(new_context: Contexts, served: str) -> None:
-    page = new_context(has_touch=True, viewport={"width": 390, "height": 700}).new_page()
+def test_a_finger_taps_and_scrolls(one_touch_page: Page, served: str) -> None:
+    page = one_touch_page
+    page.set_viewport_size({"width": 390, "height": 700})
     lines_page = LinesPage(page, softmax_rows(8, 1, 60, 60), size=(390, 500)).open(served)
     page.touchscreen.tap(*lines_page.place("key", 4))
     assert lines_page.events("pointed") == lines_page.events("pins") == [{"q": None, "k": 4}]
@@ -285,5 +286,5 @@ def test_what_changed_while_it_was_hidden_is_drawn_when_it_is_shown(see: See) ->
 
 def test_nothing_is_left_behind(see: See) -> None:
     lines_page = see(softmax_rows(1, 1, 6, 7))
-    lines_page.page.evaluate("() => lines.destroy()")
+    lines_page.page.evaluate("() => { lines.destroy(); delete window.lines; }")
     assert lines_page.page.evaluate("() => box.childNodes.length") == 0

@@ -14,7 +14,6 @@ from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
 from tests.browser.apps.inspector_page import PICTURE, POINT, marks_on
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
-from tests.browser.contexts import Contexts
 from tests.browser.settle import frames, in_the_end, settled, settled_at, settled_once_at
 from tests.loaded import built_in_model
 from tests.toy import run_block
@@ -284,8 +283,9 @@ def test_a_lessons_sentence_lights_a_comparison_and_the_heads(page: Page, app_ur
     assert marks_on(page) == set()
 
 
-def test_a_tap_pins_and_brings_the_picture_into_view(new_context: Contexts, bert: WalkPage) -> None:
-    page = new_context(viewport={"width": 390, "height": 500}, has_touch=True).new_page()
+def test_a_tap_pins_and_brings_the_picture_into_view(one_touch_page: Page, bert: WalkPage) -> None:
+    page = one_touch_page
+    page.set_viewport_size({"width": 390, "height": 500})
     view = WalkView.open(page, bert.url, step="weights", head=1)
     word(page, "97 %").scroll_into_view_if_needed()
     word(page, "97 %").tap()

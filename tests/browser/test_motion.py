@@ -58,7 +58,7 @@ def walk() -> Walk:
 
 @pytest.fixture(scope="module")
 def file(walk: Walk) -> bytes:
-    return write(document_of_layer(walk))
+    return write(document_of_layer(walk, (HEAD,)))
 
 
 @pytest.fixture(scope="module")
@@ -212,10 +212,8 @@ def test_a_step_is_played_paused_and_gone_through(page: Page, walks: WalkPage, w
     view = WalkView.open(page, walks.url, step="scores", head=HEAD, q=Q)
     bar = Bar(page)
     strongest = int(walk.steps.scores[Q].argmax())
-    page.evaluate("() => { const { motion } = walk.view.drawing; motion.player.speed = 0.5; }")
     bar.root.get_by_role("button", name="Play this step").click()
     expect(bar.root).to_contain_text("Each row of K becomes a column")
-    expect(bar.root).to_contain_text("product 1 of 32")
     page.keyboard.press("k")
     before = bar.t
     assert 0 < before < 1
@@ -261,7 +259,7 @@ GIF = """async () => {
   const { gifOf } = await import("/frontend/export/animation.ts");
   const { motion } = walk.view.drawing;
   const all = motion.animation({ theme: "light", title: "Scores" });
-  const animation = { ...all, ms: all.ms / 3 };  // faster: all of it takes a test too long
+  const animation = { ...all, ms: all.ms / 5 };  // faster: all of it takes a test too long
   const [said, texts] = [[], []];
   const pen = animation.canvas.getContext("2d");
   pen.fillText = (text, x, y) => {
@@ -297,7 +295,7 @@ def test_a_step_is_a_gif_for_slides(page: Page) -> None:
         frames_ = [(frame.info["duration"], np.asarray(frame.convert("RGB"))) for frame in ImageSequence.Iterator(gif)]
     lasts = sum(duration for duration, _ in frames_)
     assert lasts == pytest.approx(made["ms"] + 2500, abs=200)
-    assert 10 < len(frames_) < made["ms"] / 90
+    assert 6 < len(frames_) < made["ms"] / 90
     pictures = [picture for _, picture in frames_]
     assert (pictures[0][2, 2] == 255).all()
     changes = [int((a != b).any(-1).sum()) for a, b in pairwise(pictures)]

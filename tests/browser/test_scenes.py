@@ -127,7 +127,7 @@ def fits(
 def page(one_page: Page, app_url: str) -> Page:
     """One page for all lessons, on which nothing moves and all that canvases write is noted."""
     one_page.emulate_media(reduced_motion="reduce")
-    if one_page.url == "about:blank":
+    if not one_page.evaluate("() => 'written' in window"):
         one_page.goto(f"{app_url}/lessons?lecture=1")
         settled(one_page).evaluate(RECORD)
     return one_page

@@ -252,15 +252,6 @@ def test_a_word_of_200_letters_is_shortened_in_the_picture_and_whole_on_hover(pa
     assert word in (inspector.panel.get_by_role("heading").text_content() or "")
 
 
-def test_a_tap_pins_on_a_phone(one_touch_page: Page, app_url: str) -> None:
-    page = one_touch_page
-    page.set_viewport_size({"width": 390, "height": 844})
-    inspector = InspectorPage.open(page, app_url, step="weights")
-    page.touchscreen.tap(*inspector.at("weights", 6, 3))
-    page.wait_for_url(re.compile("q=6&k=3"))
-    assert inspector.result("weights") == pytest.approx(float(toy_head().weights[6, 3]), rel=1e-5)
-
-
 def test_512_tokens_are_drawn_and_followed(page: Page, app_url: str) -> None:
     text = " ".join(f"w{i}" for i in range(512))
     inspector = InspectorPage.open(page, app_url, step="weights", text=text, mask="causal", q=500, k=9)

@@ -64,11 +64,12 @@ def test_a_walk_stays_sharp_when_the_window_moves_to_a_denser_screen(new_context
 
 
 def test_steps_are_painted_in_the_frame_of_the_click_and_ask_for_no_numbers(page: Page, walks: WalkPage) -> None:
+    page.goto("about:blank")  # for a document of its own, which has fetched nothing
     view = WalkView.open(page, walks.url, step="embeddings", layer=1, head=3)
     page.wait_for_timeout(1500)  # what lies next is fetched ahead
     requests: list[str] = []
     page.on("request", lambda request: requests.append(request.url))
-    page.evaluate("() => { matchMedia = () => ({ matches: true }) }")
+    page.emulate_media(reduced_motion="reduce")
     for name, step in list(STEPS.items())[1:]:
         at_once = page.evaluate(
             """(title) => {

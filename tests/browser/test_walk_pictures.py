@@ -95,7 +95,7 @@ def test_every_picture_is_pythons(run: Run, name: str, every: dict[str, tuple[Wa
         for step in document.header.steps
         if step.picture
         for head in document.header.heads
-        for stretch in STRETCH
+        for stretch in (STRETCH if head == document.header.heads[0] else ["0"])
     ]
     steps = {"scores", "scaled", "masked", "weights", "head_outputs", "concat"}
     assert {view[0] for view in views} >= (set(WAYS) if walk.averages else steps)

@@ -26,10 +26,9 @@ from attnviz.toy.config import ToyConfig
 from attnviz.trace.head_norm import HeadNorm
 from attnviz.trace.walk import Walk
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
-from tests.browser.axe import serious
 from tests.browser.contexts import Contexts
 from tests.browser.modules import BYTES, CORE, Run
-from tests.browser.settle import frames, in_the_end, settled, settled_at
+from tests.browser.settle import frames, in_the_end, settled_at
 from tests.browser.web_pages import exported, opened
 from tests.loaded import built_in_model
 from tests.toy import run_block
@@ -47,22 +46,26 @@ CAPTIONS = f"""
   const {{ pairOf }} = await import("{CORE}/../walk/row_words.ts");
   const document = read(bytes(given.file));
   const matrices = matricesOf(document, given.head);
-  const pair = pairOf(matrices, given.pin);
-  const said = Object.fromEntries(document.header.steps.map((step) => [step.name, m.captionOf(matrices, step, pair)]));
-  return {{ pair, said }};
+  return given.pins.map(([q, k]) => {{
+    const pair = pairOf(matrices, {{ q, k }});
+    const steps = document.header.steps.map((step) => [step.name, m.captionOf(matrices, step, pair)]);
+    return [pair, Object.fromEntries(steps)];
+  }});
 """
 
 
-def captions(run: Run, walk: Walk, q: int | None, k: int | None) -> tuple[dict[str, int], dict[str, Any]]:
-    """Return the pair that a walk speaks of, and what it says of each step: pieces of text and their inks."""
-    given = {"file": b64encode(write(document_of_layer(walk))).decode(), "head": walk.head, "pin": {"q": q, "k": k}}
-    found = run("walk/captions.ts", CAPTIONS, given)
-    return found["pair"], found["said"]
+Said = tuple[dict[str, int], dict[str, Any]]
+
+
+def captions(run: Run, walk: Walk, *pins: tuple[int | None, int | None]) -> list[Said]:
+    """Return of each pin the pair that a walk speaks of, and what it says of each step: pieces of text, their inks."""
+    given = {"file": b64encode(write(document_of_layer(walk))).decode(), "head": walk.head, "pins": pins}
+    return [(pair, said) for pair, said in run("walk/captions.ts", CAPTIONS, given)]
 
 
 def test_the_sentence_about_turned_queries_says_the_angle_of_the_position(run: Run) -> None:
     walk = run_block(range(6), ToyConfig(positions="rotary"), "abcdef").walk(0, 1)
-    _, said = captions(run, walk, 3, 1)
+    ((_, said),) = captions(run, walk, (3, 1))
     assert text(said["rotated"]) == (
         "Position 3 turns the query and the key of “d”: their first pair of dimensions by 3.00 radians, "
         "without full turns (2π)."
@@ -76,7 +79,7 @@ def test_the_sentence_about_normed_queries_says_their_lengths(run: Run) -> None:
     walk = run_block(range(6), ToyConfig(), "abcdef").walk(0, 1)
     norms = {name: HeadNorm("rms", torch.full((2, 8), 0.5), None, 1e-6) for name in ("query", "key")}
     walk = replace(walk, layer=replace(walk.layer, norms=norms))
-    _, said = captions(run, walk, 3, 1)
+    ((_, said),) = captions(run, walk, (3, 1))
     lengths = [float(of[1, 3].norm()) for of in (walk.layer.projected("query"), walk.layer.normed("query"))]
     assert numbers(said["normed"]) == pytest.approx(lengths, abs=0.0051)
     assert text(said["normed"]).startswith("The query of “d” had a length of")
@@ -96,7 +99,7 @@ def walk() -> Walk:
     return built_in_model().trace(OPENING["text"]).walk(LAYER, HEAD)
 
 
-def test_each_sentence_has_the_numbers_that_torch_computes(run: Run, walk: Walk) -> None:
+def test_each_sentence_has_the_numbers_that_torch_computes_of_what_is_pinned_or_shown(run: Run, walk: Walk) -> None:
     query, key, value = (array.double() for array in (walk.steps.query, walk.steps.key, walk.steps.value))
     score = float(query[Q] @ key[K])
     scaled = score / 32**0.5
@@ -104,7 +107,7 @@ def test_each_sentence_has_the_numbers_that_torch_computes(run: Run, walk: Walk)
     weights = F.softmax(query[Q] @ key.T / 32**0.5, dim=0)
     dim = int(value[K].abs().argmax())
     output = F.scaled_dot_product_attention(query[None], key[None], value[None])[0]
-    pair, said = captions(run, walk, Q, K)
+    ((pair, said), *others) = captions(run, walk, (Q, K), (None, None), (3, None), (None, 2), (3, 0))
     assert pair == {"q": Q, "k": K}
     assert list(said) == STEPS
     x = walk.layer.query_input[Q].double()
@@ -131,24 +134,19 @@ def test_each_sentence_has_the_numbers_that_torch_computes(run: Run, walk: Walk)
     assert (inks["“it”"], inks["“bicycle”"]) == ("query", "key")
     for step, one in said.items():
         assert 5 <= len(text(one).replace("×", "").split()) <= 20, (step, text(one))
-
-
-def test_the_pair_is_what_is_pinned_or_what_the_sentence_shows(run: Run, walk: Walk) -> None:
-    weights = torch.softmax(walk.steps.masked.double(), -1)
-    assert captions(run, walk, None, None)[0] == {"q": Q, "k": K}  # the opening's
-    assert captions(run, walk, 3, None)[0] == {"q": 3, "k": int(weights[3].argmax())}
-    assert captions(run, walk, None, 2)[0] == {"q": int(weights[:, 2].argmax()), "k": 2}
-    assert captions(run, walk, 3, 0)[0] == {"q": 3, "k": 0}
+    # Where less is pinned, the pair is the opening's, the largest weight of the row, and that of the column.
+    every = torch.softmax(walk.steps.masked.double(), -1)
+    pairs = [(Q, K), (3, int(every[3].argmax())), (int(every[:, 2].argmax()), 2), (3, 0)]
+    assert [(one["q"], one["k"]) for one, _ in others] == pairs
 
 
 def test_of_a_hidden_pair_it_is_said_that_it_is_hidden(run: Run) -> None:
     toy = run_block(range(1, 8), ToyConfig(causal=True, heads=2)).walk(0, 1)
-    _, said = captions(run, toy, 2, 5)
+    (_, said), (_, seen) = captions(run, toy, (2, 5), (5, 2))
     assert "may not look at" in text(said["masked"])
     assert text(said["masked"]).endswith("the mask makes it −∞.")
     assert text(said["weights"]).startswith("exp(−∞) = 0.00, divided by")
     assert text(said["weights"]).endswith(" 0 %.")
-    _, seen = captions(run, toy, 5, 2)
     assert text(seen["masked"]).startswith("The mask lets it be: ")
 
 
@@ -202,6 +200,11 @@ class Bar:
         """Wait until it speaks of a step."""
         expect(self.says).to_contain_text(f"{title} · ")
 
+    def goes_on(self) -> None:
+        """Hold that it plays."""
+        before = self.t
+        assert in_the_end(self.page, lambda: self.t, lambda t: t > before) > before
+
 
 @pytest.fixture(scope="module")
 def walks(walk: Walk) -> Iterator[WalkPage]:
@@ -214,22 +217,28 @@ def test_it_plays_through_all_steps_and_is_told_to_the_page_once(page: Page, wal
     page.evaluate("walk.playing.player.speed = 24")
     page.evaluate("""() => {
       window.heard = [];
+      window.moving = [];
       const said = document.querySelector(".of-walk [role=status]");
       new MutationObserver(() => window.heard.push([walk.store.values.step, said.textContent]))
         .observe(said, { childList: true });
+      const board = document.querySelector(".attnviz-board");
+      const player = document.querySelector("[aria-label='How this step is computed']");
+      new MutationObserver(() => window.moving.push([board.dataset.moving ?? null, player.checkVisibility()]))
+        .observe(board, { attributeFilter: ["data-moving"] });
     }""")
     page.get_by_role("button", name="Play the walk").click()
     bar = Bar(page)
-    bar.title("Weights")
-    expect(page.locator(".attnviz-board")).to_have_attribute("data-moving", "")
-    assert page.get_by_role("group", name="How this step is computed").is_hidden()
-    page.wait_for_function("!walk.playing.isPlaying")
+    page.wait_for_function("walk.playing.isOpen && !walk.playing.isPlaying")
     heard = page.evaluate("heard")
     assert [step for step, _ in heard] == STEPS  # one sentence a step
+    assert all(text for _, text in heard)
+    moving = page.evaluate("moving")
+    assert ["", False] in moving
+    assert ["", True] not in moving
     assert bar.t == 1
-    assert view.painted[0] == "output"
+    expect(page.locator(view.picture)).to_have_attribute("data-step", "output")
     assert view.changes == [{"step": "output", "q": Q, "k": K}]
-    assert page.locator(".attnviz-board").get_attribute("data-moving") is None
+    expect(page.locator(".attnviz-board")).not_to_have_attribute("data-moving", re.compile(""))
     page.keyboard.press("Escape")
     expect(bar.root).to_be_hidden()
     expect(page.get_by_role("button", name="Play the walk")).to_be_focused()
@@ -252,7 +261,7 @@ def test_what_the_user_does_pauses_it(page: Page, walks: WalkPage) -> None:
     frames(page)
     assert bar.t == before
     page.keyboard.press(" ")
-    in_the_end(page, lambda: bar.t, lambda t: t > before)
+    bar.goes_on()
     view.step("Weights")  # a step that is pressed: its whole picture, paused
     assert not page.evaluate("walk.playing.isPlaying")
     assert page.evaluate("walk.view.drawing.motion.t") == 1
@@ -287,7 +296,6 @@ def test_without_motion_it_is_a_walk_of_stills_with_next(page: Page, walks: Walk
             step_on.click()
     assert not page.evaluate("walk.playing.isPlaying")
     assert view.changes[-1]["step"] == "output"
-    assert serious(page) == []
 
 
 def test_a_row_that_is_guessed_is_not_given_away(page: Page, walks: WalkPage) -> None:
@@ -305,9 +313,8 @@ def test_a_bare_address_plays_from_the_first_view_and_stops_at_a_true_link(new_c
     page.get_by_role("group", name="What this is").get_by_role("button", name="Play the walk").click()
     bar = Bar(page)
     bar.title("Sentence")
-    bar.root.get_by_role("button", name="Speed").click(click_count=2)
-    bar.title("Hidden states")
-    for _ in range(3):
+    bar.goes_on()
+    for _ in range(4):
         page.keyboard.press("ArrowRight")
     bar.title("Scaled")
     assert page.url.rstrip("/") == app_url
@@ -317,16 +324,12 @@ def test_a_bare_address_plays_from_the_first_view_and_stops_at_a_true_link(new_c
     assert page.evaluate("history.length") == entries + 1
     scaled = float(built_in_model().trace(OPENING["text"]).walk(LAYER, HEAD).steps.scaled[Q, K])
     expect(bar.says).to_contain_text(f"= {scaled:.2f}.")
-    copied = page.context.new_page()
-    copied.goto(page.url)
-    expect(settled(copied).get_by_role("radio", name="Scaled")).to_be_checked()
-    copied.close()
 
     # It goes on in lecture mode, which the server knows of.
     page.keyboard.press(" ")
     page.keyboard.press("l")
     expect(page.get_by_role("button", name="Leave lecture mode (L)")).to_be_visible()
-    bar.title("Weights")
+    bar.goes_on()
     expect(bar.root).to_be_visible()
     page.keyboard.press("Escape")
     expect(bar.root).to_be_hidden()
@@ -352,7 +355,7 @@ def test_a_link_plays_it_once_and_its_keys_go_on_through_the_lesson(new_context:
     expect(bar.root).to_be_hidden()
     page.wait_for_url(lambda url: "play" not in url)
 
-    page.goto(f"{app_url}/?{urlencode(OPENING)}&play=1")
+    page.get_by_role("button", name="Play the walk").first.click()
     bar.title("Sentence")
     page.get_by_label("Text", exact=True).fill("Another text.")
     page.keyboard.press("Enter")
@@ -367,8 +370,9 @@ def test_a_page_of_its_own_begins_with_it_without_a_network(new_context: Context
     assert opened(page, file, "#play=1", painted=".walk .word") == [file.as_uri()]
     bar = Bar(page)
     bar.title("Sentence")
-    bar.root.get_by_role("button", name="Speed").click(click_count=2)
-    bar.title("Hidden states")
+    bar.goes_on()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowRight")
     bar.title("Q, K, V")
     expect(page.locator(".attnviz-board")).to_have_attribute("data-moving", "")
     page.keyboard.press(" ")
@@ -391,7 +395,9 @@ FILM = """async ([kind, speed]) => {
   const file = await (kind === "video" ? videoOf : gifOf)(animation, (share) => said.push(share), words);
   const { parts, ms: long } = walk.playing.schedule;
   const whole = parts.filter(({ step }) => ["qkv", "head_outputs"].includes(step));
-  const times = [...whole.map(({ from, ms }) => (from + 0.95 * ms) / long), 1];
+  const count = Math.ceil(animation.ms / 100);
+  // A frame of the film in the second half of the step: what a file shows then is what is drawn.
+  const times = [...whole.map(({ from, ms }) => Math.floor(((from + 0.95 * ms) / long) * count) / count), 1];
   const { matrices, values, current } = walk.store;
   const captions = whole.map(({ step }) => {
     const text = current.header.steps.find(({ name }) => name === step);
@@ -416,7 +422,8 @@ FILM = """async ([kind, speed]) => {
   read.readAsDataURL(file);
   window.file = file;
   const boards = document.querySelectorAll(".attnviz-board").length;
-  return { file: await text, times, ends, ms: all.ms, said, boards, captions, written };
+  const frames = times.map((t) => Math.round(t * count));
+  return { file: await text, frames, ends, ms: all.ms, said, boards, captions, written };
 }"""
 
 
@@ -470,7 +477,7 @@ SEEN = """async (times) => {
   // A video that has sought may still show the frame before.
   const presented = (time) => new Promise((done) => {
     const wait = () => video.requestVideoFrameCallback((_, { mediaTime }) =>
-      Math.abs(mediaTime - time) < 0.2 ? done() : wait());
+      Math.abs(mediaTime - time) < 0.06 ? done() : wait());
     wait();
   });
   const seen = [];
@@ -488,13 +495,13 @@ SEEN = """async (times) => {
 
 def test_the_walk_is_a_video_where_the_browser_can_encode_one(page: Page, small: WalkPage) -> None:
     WalkView.open(page, small.url)
-    film = page.evaluate(FILM, ["video", 8])
+    film = page.evaluate(FILM, ["video", 32])
     assert film is not None, "this Chromium encodes VP8"
     data = b64decode(film["file"])
     assert data[:4] == b"\x1a\x45\xdf\xa3"
     assert film["said"] == sorted(film["said"])
-    seconds = film["ms"] / 8 / 1000
-    shown = page.evaluate(SEEN, [t * seconds for t in film["times"]])
+    seconds = film["ms"] / 32 / 1000
+    shown = page.evaluate(SEEN, [(n + 0.5) / 10 for n in film["frames"]])
     assert shown["size"] == [1280, 720]
     assert shown["s"] == pytest.approx(seconds + 2.5, abs=0.2)
     seen = [picture(frame) for frame in shown["seen"]]

@@ -26,7 +26,7 @@ PARTS = {
 }
 NONE = {**PARTS, "query": [], "key": [], "rows": [], "columns": [], "pairs": [], "note": "They are not known."}
 
-pytestmark = pytest.mark.page("plain_page")
+pytestmark = pytest.mark.page("one_page")
 
 
 @pytest.fixture

@@ -16,6 +16,7 @@ LINES = "/frontend/lines/lines.ts"
 COLOURS = ("#5E3C99", "#B35806", "#009E73", "#0072B2")
 
 SET_UP = """async ([url, given, size]) => {
+  window.lines?.destroy();
   document.body.replaceChildren();
   document.body.style.margin = 0;
   const box = document.createElement('div');
@@ -23,7 +24,7 @@ SET_UP = """async ([url, given, size]) => {
   document.body.append(box);
   window.box = box;
   window.texts = [];
-  const write = CanvasRenderingContext2D.prototype.fillText;
+  const write = (window.write ??= CanvasRenderingContext2D.prototype.fillText);
   CanvasRenderingContext2D.prototype.fillText = function (text, ...at) {
     const { a, b, c, d, e, f } = this.getTransform();
     const place = [a * at[0] + c * at[1] + e, b * at[0] + d * at[1] + f];
@@ -90,11 +91,12 @@ class LinesPage:
     state: dict[str, Any] = field(default_factory=dict)
 
     def open(self, served: str) -> LinesPage:
-        """Draw them on an empty page of the server."""
+        """Draw them on an empty page of the server, in place of other lines if there are any."""
         _, rows, cols = self.weights.shape
         queries = list(self.queries) or [f"from{i}" for i in range(rows)]
         keys = list(self.keys) or [f"to{i}" for i in range(cols)]
-        self.page.goto(served + EMPTY)
+        if self.page.url != served + EMPTY or not self.page.evaluate("() => Boolean(window.lines)"):
+            self.page.goto(served + EMPTY)
         given = {"queryLabels": queries, "keyLabels": keys, "heads": heads_of(self.weights), **self.state}
         self.page.evaluate(SET_UP, [LINES, given, self.size])
         return replace(self, queries=queries, keys=keys).painted()

@@ -45,44 +45,64 @@ PAGE = """<!doctype html>
       import { Diagram } from "/frontend/diagram/diagram.ts";
       import { Walk } from "/frontend/walk/walk.ts";
 
-      const link = new URL(location).searchParams;
-      const { layers, first, documents, drawings, model } = await (await fetch("given")).json();
-      const plotly = () => new Promise((done) => {
-        const script = Object.assign(document.createElement("script"), { src: "/plotly.js" });
-        script.onload = () => done(window.Plotly);
-        document.head.append(script);
-      });
-      const home = {
-        layers,
-        drawings,
-        plotly,
-        ...(link.has("alone") ? {} : { keyboard: document }),
-        source: { request: (name) => fetch(`documents/${name}`), offerAgain: async () => {} },
-        documents,
-        changed: (values) => window.changes.push(values),
-        revealed: () => { window.revealed += 1; },
+      const whole = document.body.innerHTML;
+
+      window.begin = async () => {
+        const link = new URL(location).searchParams;
+        const { layers, first, documents, drawings, model } = await (await fetch("given")).json();
+        const plotly = async () => window.Plotly ?? new Promise((done) => {
+          const script = Object.assign(document.createElement("script"), { src: "/plotly.js" });
+          script.onload = () => done(window.Plotly);
+          document.head.append(script);
+        });
+        const home = {
+          layers,
+          drawings,
+          plotly,
+          ...(link.has("alone") ? {} : { keyboard: document }),
+          source: { request: (name) => fetch(`documents/${name}`), offerAgain: async () => {} },
+          documents,
+          changed: (values) => window.changes.push(values),
+          revealed: () => { window.revealed += 1; },
+        };
+        window.changes = [];
+        window.revealed = 0;
+        window.walk = new Walk(document.querySelector("main"), home);
+        window.diagram = model ? new Diagram((at) => window.walk.choose(at)) : null;
+        if (model) {
+          window.diagram.take(model);
+          window.walk.lead(window.diagram);
+        }
+        const number = (name) => (link.has(name) ? { [name]: Number(link.get(name)) } : {});
+        const word = (name) => (link.has(name) ? { [name]: link.get(name) } : {});
+        const on = (name) => ({ [name]: link.get(name) === "1" });
+        window.walk.setLecture(link.get("lecture") === "1");
+        const chosen = ["layer", "head", "q", "k"].map(number);
+        const words = ["step", "drawing", "stretch"].map(word);
+        const values = Object.assign({}, ...words, on("predict"), on("why"), ...chosen);
+        const answer = await fetch(`documents/${documents[values.layer ?? first]}`);
+        window.walk.show(values, read(new Uint8Array(await answer.arrayBuffer())));
       };
-      window.changes = [];
-      window.revealed = 0;
-      window.walk = new Walk(document.querySelector("main"), home);
-      if (model) {
-        const diagram = new Diagram((at) => window.walk.choose(at));
-        diagram.take(model);
-        window.walk.lead(diagram);
-      }
-      const number = (name) => (link.has(name) ? { [name]: Number(link.get(name)) } : {});
-      const word = (name) => (link.has(name) ? { [name]: link.get(name) } : {});
-      const on = (name) => ({ [name]: link.get(name) === "1" });
-      window.walk.setLecture(link.get("lecture") === "1");
-      const chosen = ["layer", "head", "q", "k"].map(number);
-      const words = ["step", "drawing", "stretch"].map(word);
-      const values = Object.assign({}, ...words, on("predict"), on("why"), ...chosen);
-      const answer = await fetch(`documents/${documents[values.layer ?? first]}`);
-      window.walk.show(values, read(new Uint8Array(await answer.arrayBuffer())));
+      window.beginAt = async (address) => {
+        window.walk.destroy();
+        window.diagram?.destroy();
+        document.body.innerHTML = whole;
+        history.replaceState({}, "", address);
+        scrollTo(0, 0);
+        await window.begin();
+      };
+      await window.begin();
     </script>
   </body>
 </html>
 """
+
+BEGIN_AT = """async (address) => {
+  if (!window.beginAt || !document.querySelector("main")) return false;
+  await window.beginAt(address);
+  return true;
+}"""
+"""Shows another walk: to fetch and run all modules anew takes longer than most of the tests"""
 
 
 @dataclass
@@ -134,12 +154,13 @@ class _Server(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.pages: dict[str, WalkPage] = {}
         self.numbers = count()
+        self.url = f"http://127.0.0.1:{self.server_port}/"
         Thread(target=self.serve_forever, daemon=True).start()
 
     @contextmanager
     def shown(self, page: WalkPage) -> Iterator[WalkPage]:
         name = f"page{next(self.numbers)}"
-        page.url = f"http://127.0.0.1:{self.server_port}/{name}"
+        page.url = self.url + name
         self.pages[name] = page
         try:
             yield page
@@ -186,8 +207,10 @@ class WalkView(InspectorPage):
 
     @classmethod
     def open(cls, page: Page, url: str, **link: str | int) -> WalkView:
-        """Open a link and wait until it is painted."""
-        page.goto(f"{url}/?{urlencode(link)}")
+        """Open a link and wait until it is painted: as another walk of the document that is open, if it has one."""
+        address = f"{url}/?{urlencode(link)}"
+        if not (page.url.startswith(_server().url) and page.evaluate(BEGIN_AT, address)):
+            page.goto(address)
         return cls(page)
 
     def __init__(self, page: Page) -> None:
