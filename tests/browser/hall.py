@@ -18,6 +18,8 @@ SHARE = """(selector) => {
 
 BOARD = ".attnviz-board"
 PLOT = ".js-plotly-plot"
+CONTROLS = ".transport .main, .opener button, .runs button"
+"""What a visitor sets of a training"""
 LEAST = {
     ("attention", 1): {BOARD: 0.79},  # averages
     ("attention", 6): {BOARD: 0.77},  # a step, three lines of text
@@ -49,6 +51,19 @@ LEAST = {
 }
 """By lesson and scene: its pictures, each with the least part of the window's height that it takes"""
 
+ON_A_PROJECTOR = {
+    *(("attention", n) for n in (1, 6)),
+    *(("bert", n) for n in (2, 3, 5, 8)),
+    *(("claims", n) for n in (1, 4)),
+    *(("forming", n) for n in (6, 8)),
+    *(("ladder", n) for n in (1, 6)),
+    ("explanation", 2),
+    ("heads", 1),
+    ("transformer", 5),
+    ("why", 4),
+}
+"""Of these, one for each view that gives a picture its height: they are measured in a large window too"""
+
 
 def takes_the_height(page: Page, pictures: dict[str, float], where: object) -> None:
     """Hold that the pictures of a scene take the height that its sentence leaves, and nothing else takes any."""
@@ -60,5 +75,5 @@ def takes_the_height(page: Page, pictures: dict[str, float], where: object) -> N
     for picture, least in pictures.items():
         share = page.evaluate(SHARE, picture)
         assert share >= least, (where, picture, share)
-    for left in (".player", ".diagram", ".stepper .row"):
+    for left in (".player", ".diagram", ".stepper .row", CONTROLS):
         assert page.evaluate(SHARE, left) == 0, (where, left)

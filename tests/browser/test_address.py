@@ -6,7 +6,6 @@ import re
 from typing import Any
 from urllib.parse import urlencode
 
-import pytest
 from playwright.sync_api import Page, expect
 
 from attnviz.links.link import SHARED_KEYS
@@ -193,33 +192,37 @@ def test_what_is_pressed_in_a_dialog_of_ours_happens_at_once(plain_page: Page, s
     assert imported(plain_page, served, "core/waiting.ts", body) == [False, ["what waited", "chosen"]]
 
 
-@pytest.mark.parametrize("by_keyboard", [True, False])
-def test_a_text_is_sent_with_what_was_chosen(page: Page, app_url: str, by_keyboard: bool) -> None:
+def test_a_text_is_sent_with_what_was_chosen_by_keyboard_and_by_a_click_elsewhere(page: Page, app_url: str) -> None:
     line = Line(page)
     settled_at(page, f"{app_url}/?source=pretrained&step=tokens")
-    page.get_by_role("radio", name="Masked").click()
-    page.get_by_role("button", name="head 4", exact=True).click()
-    page.wait_for_url(re.compile("step=masked"))
-    asked = len(line.sent)
     field = page.get_by_label("Text", exact=True)
-    field.click()
-    field.fill("one two three four five six seven eight")
-    settled(page)
-    assert len(line.sent) == asked, "nothing is sent before the text"
-    if by_keyboard:
-        field.press("Control+Enter")
-    else:
-        page.locator(".chosen-settings").click()
-    settled_once_at(page, re.compile("text="))
-    assert page.url.endswith("/?text=one+two+three+four+five+six+seven+eight&source=pretrained&step=masked&head=4")
-    assert line.updates() == [{"step": "masked", "head": 4}]
-    assert len(line.sent) == asked + 1, "one message, so one run of a part of the page"
-    assert matrix(page, "masked").shape == (10, 10)
-    expect(field).to_have_value("one two three four five six seven eight")
+    ways = (
+        (lambda: field.press("Control+Enter"), "Masked", 4, "one two three four five six seven eight"),
+        (page.locator(".chosen-settings").click, "Weights", 2, "nine ten eleven"),
+    )
+    for send, title, head, text in ways:
+        page.get_by_role("radio", name=title).click()
+        page.get_by_role("button", name=f"head {head}", exact=True).click()
+        step = title.lower()
+        page.wait_for_url(re.compile(f"step={step}&head={head}"))
+        asked, said = len(line.sent), len(line.updates())
+        field.click()
+        field.fill(text)
+        settled(page)
+        assert len(line.sent) == asked, "nothing is sent before the text"
+        send()
+        settled_once_at(page, f"**text={text.replace(' ', '+')}&**")
+        assert page.url.endswith(f"/?text={text.replace(' ', '+')}&source=pretrained&step={step}&head={head}")
+        assert line.updates()[said:] == [{"step": step, "head": head}]
+        assert len(line.sent) == asked + 1, "one message, so one run of a part of the page"
+        words = len(text.split()) + 2
+        assert matrix(page, step).shape == (words, words)
+        expect(field).to_have_value(text)
 
 
-def test_what_the_page_says_of_a_text_ends_with_it(page: Page, app_url: str) -> None:
+def test_what_the_page_says_of_a_text_ends_with_it(one_page: Page, app_url: str) -> None:
     """The text is a part of the page by itself; a note on the link, and the reason of a surprise, are not."""
+    page = one_page
     settled_at(page, f"{app_url}/?source=pretrained&head=99&text=the+cat+sat+because+it+was+tired")
     notes = page.get_by_test_id("stAlert")
     expect(notes).to_have_count(1)

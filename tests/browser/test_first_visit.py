@@ -35,8 +35,8 @@ def scripts(fetched: Fetched) -> list[str]:
     return sorted(path.rsplit("/", 1)[1] for path in paths)
 
 
-def visited_twice(fresh: BrowserContext, url: str) -> tuple[Page, Fetched]:
-    """Return the page of the first visit, with what it has fetched."""
+def first_visit(fresh: BrowserContext, url: str) -> tuple[Page, Fetched]:
+    """Return the page of a first visit, with what it has fetched, which is little."""
     page = fresh.new_page()
     fetched = Fetched(page)
     settled_at(page, url)
@@ -45,32 +45,39 @@ def visited_twice(fresh: BrowserContext, url: str) -> tuple[Page, Fetched]:
     names = scripts(fetched)
     assert len(names) == len(set(names)) >= 4
     assert not [name for name in names if "export" in name]
-
-    again = fresh.new_page()
-    fetched_again = Fetched(again)
-    settled_at(again, url)
-    assert fetched_again.kilobytes < fetched.kilobytes / 2
-    assert fetched_again.kilobytes < 20
-    again.close()
     return page, fetched
 
 
 @pytest.mark.parametrize("path", ["/heads", "/compare"])
-def test_a_first_visit_fetches_little_and_a_second_one_no_script_again(
-    fresh: BrowserContext, app_url: str, path: str
-) -> None:
-    visited_twice(fresh, app_url + path)
+def test_a_first_visit_fetches_little(fresh: BrowserContext, app_url: str, path: str) -> None:
+    first_visit(fresh, app_url + path)
 
 
-def test_a_first_visit_of_step_by_step_is_like_it_and_the_code_of_export_comes_when_export_is_opened(
+def test_a_second_visit_fetches_no_script_again_that_of_export_comes_with_it_and_one_that_does_not_arrive_is_said(
     fresh: BrowserContext, app_url: str
 ) -> None:
-    page, _ = visited_twice(fresh, app_url)
-    fetched = Fetched(page)
+    page, fetched = first_visit(fresh, app_url)
+    fetched_for_export = Fetched(page)
     page.locator(".st-key-export button").first.click()
     expect(page.get_by_role("region", name="Export this view")).to_be_visible()
     settled(page)
-    assert {"export_view.css", "export_view.js"} <= {*scripts(fetched)}
+    assert {"export_view.css", "export_view.js"} <= {*scripts(fetched_for_export)}
+    page.close()
+
+    again = fresh.new_page()
+    fetched_again = Fetched(again)
+    settled_at(again, app_url)
+    assert fetched_again.kilobytes < fetched.kilobytes / 2
+    assert fetched_again.kilobytes < 20
+
+    again.route("**/walk.js", lambda route: route.fulfill(status=404))
+    again.reload()
+    said = again.get_by_text("This part did not arrive. Reload the page.")
+    expect(said).to_be_visible()
+    again.unroute_all()
+    again.reload()
+    expect(again.locator(SENTENCE)).to_be_visible()
+    expect(said).not_to_be_visible()
 
 
 def not_found(page: Page) -> list[str]:
@@ -97,17 +104,3 @@ def test_a_page_works_under_a_base_path(page: Page) -> None:
     finally:
         server.stop()
         server.log.unlink()
-
-
-def test_a_script_that_does_not_arrive_is_said_and_a_reload_fetches_it_again(
-    fresh: BrowserContext, app_url: str
-) -> None:
-    page = fresh.new_page()
-    page.route("**/walk.js", lambda route: route.fulfill(status=404))
-    page.goto(app_url)
-    said = page.get_by_text("This part did not arrive. Reload the page.")
-    expect(said).to_be_visible()
-    page.unroute_all()
-    page.reload()
-    expect(page.locator(SENTENCE)).to_be_visible()
-    expect(said).not_to_be_visible()

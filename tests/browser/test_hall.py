@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from attnviz.lessons import shipped
-from tests.browser.hall import LEAST, PLOT, SHARE
+from tests.browser.hall import LEAST, ON_A_PROJECTOR, PLOT, SHARE
 from tests.browser.settle import settled, settled_at
 from tests.browser.test_scenes import BEYOND, LAPTOP, PROJECTOR
 
@@ -14,6 +14,7 @@ pytestmark = pytest.mark.page("one_page", reduced_motion="reduce")
 
 
 def test_scenes_whose_pictures_are_measured_are_scenes_of_the_lessons() -> None:
+    assert LEAST.keys() >= ON_A_PROJECTOR
     assert LEAST.keys() <= {(name, n) for name, lesson in shipped().items() for n in range(1, 1 + len(lesson.scenes))}
 
 

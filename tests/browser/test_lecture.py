@@ -14,7 +14,8 @@ from playwright.sync_api import Page, expect
 from attnviz.links.link import DEFAULT_TEXT
 from tests.browser.axe import serious
 from tests.browser.board import BOARD, matrix
-from tests.browser.contexts import Contexts
+from tests.browser.contexts import LAPTOP, Contexts
+from tests.browser.hall import CONTROLS
 from tests.browser.modules import imported
 from tests.browser.settings import open_settings
 from tests.browser.settle import frames, in_the_end, settled, settled_at
@@ -102,9 +103,16 @@ def press(page: Page, key: str, until: Callable[[dict[str, str]], bool] | None =
     return link(page)
 
 
-def test_a_lecture_is_given_by_keys_alone(new_context: Contexts, app_url: str) -> None:
+def test_the_list_of_keys_holds_the_keys_and_a_lecture_is_given_by_keys_alone(
+    new_context: Contexts, app_url: str
+) -> None:
     """From the page to lecture mode, to a head, to a cell and its number, to a covered row, to the dark, and out."""
-    page = new_context().new_page()  # what stays of it, the dark and the open side bar, would be seen by other tests
+    page, sent = new_context().new_page(), list[Any]()  # the dark and the open side bar would be seen by other tests
+    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))  # noqa: PLW0108
+    open_link(page, app_url, "/?step=weights&lecture=1")
+    assert [frame[:1] for frame in sent] == [RUN]  # mounting asks for nothing
+    the_list_holds_the_keys_and_the_fields_keep_theirs(page)
+
     open_link(page, app_url, "/?source=pretrained&step=masked")
     press(page, "l", until=lambda at: at.get("lecture") == "1")
     for chrome in ("stHeader", "stSidebar"):
@@ -150,6 +158,10 @@ def test_a_lecture_is_given_by_keys_alone(new_context: Contexts, app_url: str) -
     assert after == {**before, "step": "weights"}
     ground = "(e) => getComputedStyle(e).backgroundColor"
     assert page.locator(".stApp").evaluate(ground) == "rgb(20, 20, 27)"
+    lecture_mode_is_left_after_a_question(page)
+
+
+def lecture_mode_is_left_after_a_question(page: Page) -> None:
     page.keyboard.press("Escape")  # which many press for other reasons: it asks
     question = page.get_by_role("dialog", name="Leave lecture mode?")
     expect(question).to_be_visible()
@@ -179,8 +191,10 @@ LINKS = (
 )
 
 
-def test_nothing_on_the_screen_is_too_small_for_the_last_row(page: Page, app_url: str) -> None:
+def test_nothing_is_too_small_for_the_last_row_or_beyond_the_screen_of_a_phone(page: Page, app_url: str) -> None:
     open_link(page, app_url, "/?lecture=1")
+    expect(page.get_by_role("button", name="Play the walk")).to_be_visible()
+    assert page.evaluate("parseFloat(getComputedStyle(deepFind('.sentence .words')).fontSize)") >= 36
     page.evaluate(RECORD)
     for path in LINKS:
         open_link(page, app_url, f"{path}{'&' if '?' in path else '?'}lecture=1")
@@ -191,27 +205,15 @@ def test_nothing_on_the_screen_is_too_small_for_the_last_row(page: Page, app_url
         assert across == 0, path
         longer = ("/tokens", "/bert?bert_part=language")  # whose lower part is another idea; the link to Train
         assert down == 0 or path.startswith(longer), path
+        if path in ("/?step=qkv", "/heads?q=3", "/compare?q=3&k=3"):
+            page.set_viewport_size({"width": 390, "height": 800})
+            assert settled(page).evaluate(BEYOND)[0] <= 0, path
+            expect(page.get_by_role("button", name="Leave lecture mode")).to_be_visible()
+            page.set_viewport_size(LAPTOP)
 
 
-def test_the_first_view_can_be_played_and_its_words_are_large(page: Page, app_url: str) -> None:
-    settled_at(page, f"{app_url}/?lecture=1")
-    expect(page.get_by_role("button", name="Play the walk")).to_be_visible()
-    assert page.evaluate("parseFloat(getComputedStyle(deepFind('.sentence .words')).fontSize)") >= 36
-
-
-def test_the_cards_of_tokens_fill_the_window_and_show_all_characters(page: Page, app_url: str) -> None:
-    settled_at(page, f"{app_url}/tokens?lecture=1")
-    strip = page.locator(".tv-scroll").first
-    assert strip.evaluate("(strip) => strip.scrollHeight - strip.clientHeight") == 0
-    foot = page.locator(".stColumn:has(.tv-strip)").first.evaluate("(card) => card.getBoundingClientRect().bottom")
-    assert 700 <= foot <= 730, "what is below them is not half seen"
-
-
-def test_the_list_of_keys_holds_the_keys_and_the_fields_keep_theirs(new_context: Contexts, app_url: str) -> None:
-    page, sent = new_context().new_page(), list[Any]()
-    page.on("websocket", lambda socket: socket.on("framesent", lambda frame: sent.append(frame)))  # noqa: PLW0108
-    open_link(page, app_url, "/?step=weights&lecture=1")
-    assert [frame[:1] for frame in sent] == [RUN]  # mounting asks for nothing
+def the_list_holds_the_keys_and_the_fields_keep_theirs(page: Page) -> None:
+    """Look at the list of keys of the first view, and leave lecture mode."""
     page.keyboard.press("?")
     dialog = page.get_by_role("dialog", name="Keys")
     expect(dialog).to_be_visible()
@@ -299,20 +301,17 @@ def test_the_keys_of_the_other_pages(page: Page, app_url: str) -> None:
     page.keyboard.press("Shift+T")
     expect(timer).to_have_text(re.compile(r"^\d+:\d\d$"))
 
-    open_link(page, app_url, "/tokens?lecture=1")  # no steps: a clicker shows what lies below
+    open_link(page, app_url, "/tokens?lecture=1")
+    strip = page.locator(".tv-scroll").first
+    assert strip.evaluate("(strip) => strip.scrollHeight - strip.clientHeight") == 0, "all characters are shown"
+    foot = page.locator(".stColumn:has(.tv-strip)").first.evaluate("(card) => card.getBoundingClientRect().bottom")
+    assert 700 <= foot <= 730, "the cards fill the window: what is below them is not half seen"
+    # No steps: a clicker shows what lies below.
     for key, below in (("PageDown", True), ("PageUp", False)):
         page.keyboard.press(key)
         page.wait_for_function(
             "(below) => (document.querySelector('[data-testid=stMain]').scrollTop > 200) === below", arg=below
         )
-
-
-def test_on_a_phone_nothing_lies_beyond_the_screen(page: Page, app_url: str) -> None:
-    page.set_viewport_size({"width": 390, "height": 800})
-    for path in ("/?lecture=1&step=weights", "/heads?lecture=1", "/compare?lecture=1"):
-        open_link(page, app_url, path)
-        assert page.evaluate(BEYOND)[0] <= 0, path
-        expect(page.get_by_role("button", name="Leave lecture mode")).to_be_visible()
 
 
 def test_numbers_go_rather_than_shrink_and_rooms_grow_with_type(plain_page: Page, served: str) -> None:
@@ -342,21 +341,15 @@ def test_a_press_is_named_whatever_caps_lock_says(plain_page: Page, served: str)
     assert imported(plain_page, served, "core/keys.ts", body, pressed) == ["h", "Shift+h", "h", "?", "PageDown", "ä"]
 
 
-@pytest.mark.parametrize(
-    ("scene", "least"),
-    [("run=recorded&lesson=forming", 80), ("train_part=text&rung=feed_forward&lesson=ladder&scene=6", 140)],
-)
-def test_a_scene_of_train_has_curves_that_can_be_read_and_no_controls(
-    page: Page, app_url: str, scene: str, least: int
-) -> None:
-    open_link(page, app_url, f"/train?{scene}&lecture=1")
+def test_a_scene_of_train_has_curves_that_can_be_read_and_no_controls(page: Page, app_url: str) -> None:
+    open_link(page, app_url, "/train?run=recorded&lesson=forming&lecture=1")
     rooms = page.locator(".chart-room")
     expect(rooms.first).to_be_visible()
     heights = rooms.evaluate_all(
         "(rooms) => rooms.filter((one) => one.checkVisibility()).map((one) => one.clientHeight)"
     )
-    assert min(heights) >= least
-    controls = page.locator(".transport .main, .opener button, .runs button")
+    assert min(heights) >= 80
+    controls = page.locator(CONTROLS)
     assert controls.count() > 4
     expect(controls.filter(visible=True)).to_have_count(0)
     expect(page.get_by_role("button", name="Play")).to_be_visible()

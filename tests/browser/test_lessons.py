@@ -18,6 +18,8 @@ from tests.browser.contexts import Contexts
 from tests.browser.settle import settled, settled_at, settled_once_at, still
 from tests.unit.lessons.today import operands
 
+pytestmark = pytest.mark.page("one_page")
+
 HOSTILE = "<img src=x onerror=window.hacked=1> **b** [l](http://e.example)"
 
 
@@ -65,8 +67,8 @@ def test_a_lesson_by_clicker_question_back_button_and_in_a_fresh_browser(
         page.go_back()
         at_scene(page, number)
     assert "/averages?" in page.url
-    for link in (here, f"{app_url}/averages?lesson=attention&scene=9&lecture=1"):  # whole, and as one writes it by hand
-        other = new_context().new_page()
+    by_hand = f"{app_url}/averages?lesson=attention&scene=9&lecture=1"
+    for other, link in ((new_context().new_page(), here), (page, by_hand)):
         other.goto(link)
         at_scene(other, 9)
         assert painted(other, "head_outputs")["inside"]
@@ -74,7 +76,7 @@ def test_a_lesson_by_clicker_question_back_button_and_in_a_fresh_browser(
         assert "/averages" not in other.url
 
 
-def test_the_link_of_each_scene_opens_it_in_a_new_browser(page: Page, app_url: str, new_context: Contexts) -> None:
+def test_each_scene_is_listed_with_the_link_that_opens_it(page: Page, app_url: str) -> None:
     settled_at(page, f"{app_url}/lessons")
     page.get_by_role("tab", name="All scenes").click()
     expect(page.locator(".lesson-card")).to_have_count(len(shipped()))
@@ -87,9 +89,8 @@ def test_the_link_of_each_scene_opens_it_in_a_new_browser(page: Page, app_url: s
         query = parse_qs(urlsplit(start).query)
         assert (query["lesson"], query.get("scene", ["1"])) == ([name], [str(number)])
     at = next(n for n, (_, _, scene) in enumerate(scenes) if scene.page == "step_by_step")
-    fresh = new_context().new_page()
-    fresh.goto(links[at])
-    expect(fresh.locator(".lesson-says")).to_contain_text(scenes[at][2].title)
+    page.goto(links[at])
+    expect(page.locator(".lesson-says")).to_contain_text(scenes[at][2].title)
 
 
 def lines_of_the_outline_are_even(page: Page) -> None:

@@ -10,7 +10,6 @@ from playwright.sync_api import Page, expect
 
 from tests.browser.apps.explored import Explored
 from tests.browser.apps.inspector_page import marks_on
-from tests.browser.contexts import Contexts
 from tests.browser.settings import surprise, type_text
 from tests.browser.settle import frames, settled, settled_at
 from tests.browser.test_marks import said, scene_at
@@ -71,8 +70,8 @@ def test_the_tokens_under_the_heatmap_light_their_row_and_column(page: Page, app
     assert explored.view()["q"] is None
 
 
-def test_why_a_head_stands_out_lights_the_walk_and_chooses_the_head(new_context: Contexts, app_url: str) -> None:
-    page = new_context().new_page()  # a second surprise is another head
+def test_why_a_head_stands_out_lights_the_walk_and_chooses_the_head(page: Page, app_url: str) -> None:
+    """The only surprise of this file: a second one of the same visitor is another head."""
     settled_at(page, f"{app_url}/?{urlencode({'text': BICYCLE, 'source': 'toy'})}")
     surprise(page)
     settled(page)

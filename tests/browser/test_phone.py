@@ -11,6 +11,7 @@ from statistics import median
 import pytest
 from playwright.sync_api import Page, expect
 
+from attnviz.steps import STEPS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.browser.apps.inspector_page import InspectorPage
@@ -128,37 +129,44 @@ LABELS = """() => {
 """Whether what one sees at places under the first matrix is the board, which draws its column labels there"""
 
 
-@pytest.mark.parametrize("link", ["/?source=pretrained&step=weights", "/?source=pretrained&step=scores"])
-def test_the_bar_that_plays_a_step_covers_no_labels_of_the_columns(app_url: str, touch: Window, link: str) -> None:
+def go_to_step(page: Page, step: str) -> None:
+    """Choose a step of the open walk, and scroll up."""
+    page.get_by_role("radio", name=STEPS[step].title, exact=True).tap()
+    expect(page.locator(".walk .attnviz-board")).to_have_attribute("data-step", step)
+    settled(page).evaluate("document.querySelector('[data-testid=stMain]').scrollTop = 0")
+
+
+def test_the_bar_that_plays_a_step_covers_no_labels_of_the_columns(app_url: str, touch: Window) -> None:
     page = touch(*PHONE)
-    settled_at(page, app_url + link)
-    expect(page.get_by_role("button", name="Play this step")).to_be_in_viewport()
-    assert page.evaluate(LABELS) == [True] * 9, "before anything is scrolled"
-    assert page.locator(".focus-buttons button:visible").count() > 1
+    settled_at(page, f"{app_url}/?source=pretrained&step=weights")
     assert page.locator("textarea:visible").count() == 1
-    assert page.evaluate(SMALL) == []
-    page.locator(".attnviz-board").first.evaluate("(board) => board.scrollIntoView({ block: 'start' })")
-    settled(page)
-    expect(page.get_by_role("button", name="Play this step")).to_be_in_viewport()
-    assert page.evaluate(LABELS) == [True] * 9
+    for step in ("weights", "scores"):
+        go_to_step(page, step)
+        expect(page.get_by_role("button", name="Play this step")).to_be_in_viewport()
+        assert page.evaluate(LABELS) == [True] * 9, "before anything is scrolled"
+        assert page.locator(".focus-buttons button:visible").count() > 1
+        assert page.evaluate(SMALL) == []
+        page.locator(".attnviz-board").first.evaluate("(board) => board.scrollIntoView({ block: 'start' })")
+        settled(page)
+        expect(page.get_by_role("button", name="Play this step")).to_be_in_viewport()
+        assert page.evaluate(LABELS) == [True] * 9
 
 
-@pytest.mark.parametrize("step", ["qkv", "normed", "rotated", "capped", "masked"])
-def test_no_formula_is_cut_on_a_phone(app_url: str, touch: Window, step: str) -> None:
+def test_no_formula_is_cut_on_a_phone(app_url: str, touch: Window) -> None:
     page = touch(*PHONE)
-    settled_at(page, f"{app_url}/?source=toy&positions=rotary&qk_norm=1&cap=5&sink=0&step={step}")
     root = "deepFind('.walk-formula')"
-    assert (
-        in_the_end(page, lambda: page.evaluate(f"{root}.scrollWidth - {root}.clientWidth"), lambda over: over == 0) == 0
-    )
-    box = page.evaluate(f"(({{ left, right }}) => [left, right])({root}.querySelector('mrow').getBoundingClientRect())")
-    assert 0 <= box[0] < box[1] <= PHONE[0]
-    size = page.evaluate(f"parseFloat(getComputedStyle({root}.firstElementChild).fontSize)")
-    assert size >= 11, "readable"
-    page.evaluate("deepFind('.attnviz-board').attnviz.pointer.reset()")  # an earlier test may have zoomed in
-    buttons = "deepFind('.attnviz-zoom').getBoundingClientRect()"
-    foot = page.evaluate(f"{buttons}.bottom - deepFind('.attnviz-board').getBoundingClientRect().top")
-    assert foot <= 88, "the numbers of the colour bar begin there"
+    beyond, place = f"{root}.scrollWidth - {root}.clientWidth", f"{root}.querySelector('mrow').getBoundingClientRect()"
+    for step in ("qkv", "normed", "rotated", "capped", "masked"):
+        settled_at(page, f"{app_url}/?source=toy&positions=rotary&qk_norm=1&cap=5&sink=0&step={step}")
+        assert in_the_end(page, lambda: page.evaluate(beyond), lambda over: over == 0) == 0, step
+        box = page.evaluate(f"(({{ left, right }}) => [left, right])({place})")
+        assert 0 <= box[0] < box[1] <= PHONE[0], step
+        size = page.evaluate(f"parseFloat(getComputedStyle({root}.firstElementChild).fontSize)")
+        assert size >= 11, f"{step}: readable"
+        page.evaluate("deepFind('.attnviz-board').attnviz.pointer.reset()")  # an earlier test may have zoomed in
+        buttons = "deepFind('.attnviz-zoom').getBoundingClientRect()"
+        foot = page.evaluate(f"{buttons}.bottom - deepFind('.attnviz-board').getBoundingClientRect().top")
+        assert foot <= 88, f"{step}: the numbers of the colour bar begin there"
 
 
 def test_the_tabs_of_the_first_page_stand_in_one_line(app_url: str, touch: Window) -> None:
@@ -204,29 +212,11 @@ def test_a_sentence_is_typed_above_the_picture_and_applied(app_url: str, touch: 
     expect(words).to_have_count(2)
 
 
-def test_a_low_window_shows_the_first_words_of_the_sentence(app_url: str, window: Window) -> None:
-    """1280 x 720 at 150 %, with the opening's words above the walk."""
-    page = window(853, 480)
-    settled_at(page, app_url)
-    expect(page.get_by_role("link", name="Start a lesson")).to_be_visible()
-    first = page.locator(".sentence .word").first.bounding_box()
-    assert first is not None
-    assert first["y"] + first["height"] <= 480
-
-
 BEYOND = """() => {
   const { scrollHeight, clientHeight } = document.querySelector('[data-testid=stMain]');
   return scrollHeight - clientHeight;
 }"""
 """Pixels of a page that lie below the window"""
-
-
-@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1024, 768), (768, 1024)])
-def test_a_walk_ends_with_the_window(app_url: str, window: Window, width: int, height: int) -> None:
-    page = window(width, height)
-    for link in ("/?step=weights", "/averages"):
-        page.goto(app_url + link)
-        assert settled(page).evaluate(BEYOND) == 0, link
 
 
 def test_a_lesson_leaves_room_for_its_picture_on_a_phone_on_its_side(app_url: str, touch: Window) -> None:
@@ -238,19 +228,20 @@ def test_a_lesson_leaves_room_for_its_picture_on_a_phone_on_its_side(app_url: st
 
 
 @pytest.mark.parametrize(
-    ("link", "picture"),
+    ("link", "picture", "word"),
     [
-        ("?lesson=why&scene=1", ".attnviz-board"),
-        ("compare?lesson=why&scene=3", ".attnviz-board"),
-        ("heads?lesson=heads&scene=2", ".explorer canvas"),
-        ("transformer?lesson=mistakes&scene=1", ".mistake"),
-        ("train?lesson=forming&scene=4", ".all-heads"),
-        ("train?lesson=ladder&scene=5", ".heads-shown"),
+        ("?lesson=why&scene=1", ".attnviz-board", None),
+        ("compare?lesson=heads&scene=6", ".attnviz-board", "less"),
+        ("heads?lesson=heads&scene=1", ".explorer canvas", "[CLS]"),
+        ("transformer?lesson=mistakes&scene=1", ".mistake", None),
+        ("train?lesson=forming&scene=4", ".all-heads", None),
+        ("train?lesson=ladder&scene=5", ".heads-shown", None),
     ],
 )
-def test_a_scene_on_a_phone_has_its_picture_below_the_sentence_and_what_is_set_comes_back_without_it(
-    link: str, picture: str, app_url: str, touch: Window
+def test_a_scene_on_a_phone_has_its_picture_below_the_sentence_whose_words_scroll_to_what_they_light(
+    link: str, picture: str, word: str | None, app_url: str, touch: Window
 ) -> None:
+    """What is set comes back without the lesson: once on a page with a text, once in a training."""
     page = touch(*PHONE)
     settled_at(page, f"{app_url}/{link}")
     sentence, shown = page.locator(".st-key-lesson_bar"), page.locator(f"{picture}:visible").first
@@ -258,6 +249,10 @@ def test_a_scene_on_a_phone_has_its_picture_below_the_sentence_and_what_is_set_c
     says, at = sentence.bounding_box(), shown.bounding_box()
     assert says is not None and at is not None
     assert at["y"] - says["y"] - says["height"] < 0.12 * 844
+    if word:
+        page.locator(".lesson-says .marked", has_text=word).first.tap()
+        expect(page.locator('[data-shape][data-state="pinned"]').first).to_be_in_viewport()
+        return
     set_here = page.locator(".st-key-text_place textarea, .training .main").first
     expect(set_here).to_be_hidden()
     page.get_by_role("button", name="Leave the lesson").tap()
@@ -273,19 +268,6 @@ def test_a_tap_on_a_word_of_a_scene_scrolls_to_what_it_names(app_url: str, touch
     expect(page.locator("[data-lit-item]", has_text="0.9953")).to_be_in_viewport()
 
 
-@pytest.mark.parametrize(
-    ("scene", "word"), [("/heads?lesson=heads&scene=1", "[CLS]"), ("/compare?lesson=heads&scene=6", "less")]
-)
-def test_a_tap_on_a_word_of_a_scene_scrolls_to_what_is_lit_in_a_picture(
-    app_url: str, touch: Window, scene: str, word: str
-) -> None:
-    page = touch(*PHONE)
-    settled_at(page, f"{app_url}{scene}")
-    lit = page.locator('[data-shape][data-state="pinned"]').first
-    page.locator(".lesson-says .marked", has_text=word).first.tap()
-    expect(lit).to_be_in_viewport()
-
-
 LOW = [(844, 390), (640, 360)]
 """Windows: a phone held sideways, and 1280 x 720 px at 200 %"""
 
@@ -297,67 +279,82 @@ FIRST_MATRIX = """() => {
 }"""
 
 
-@pytest.mark.parametrize("size", LOW)
-def test_a_low_window_shows_the_sentence_and_all_heads_unscrolled(
-    size: tuple[int, int], app_url: str, window: Window
-) -> None:
-    page = window(*size)
+def test_a_low_window_shows_the_sentence_and_all_heads_unscrolled(app_url: str, window: Window) -> None:
+    page = window(853, 480)  # 1280 x 720 at 150 %, with the opening's words above the walk
     settled_at(page, app_url)
-    expect(page.get_by_text("97 % of its attention")).to_be_in_viewport(ratio=1)
-    for word in ("My", "bicycle", "work"):
-        expect(page.get_by_role("button", name=re.compile(f"^{word}:"))).to_be_in_viewport(ratio=1)
+    expect(page.get_by_role("link", name="Start a lesson")).to_be_visible()
+    first = page.locator(".sentence .word").first.bounding_box()
+    assert first is not None
+    assert first["y"] + first["height"] <= 480
+    for size in LOW:
+        settled(sized(page, *size))
+        expect(page.get_by_text("97 % of its attention")).to_be_in_viewport(ratio=1)
+        for word in ("My", "bicycle", "work"):
+            expect(page.get_by_role("button", name=re.compile(f"^{word}:"))).to_be_in_viewport(ratio=1)
     page.goto(f"{app_url}/heads")
     grid = page.locator(".explorer .grid-room").first
     expect(grid).to_be_visible()
-    settled(page)
-    expect(grid).to_be_in_viewport(ratio=1)
-    expect(page.get_by_text("A weight says where a head looks")).to_be_in_viewport()
+    for size in LOW:
+        settled(sized(page, *size))
+        expect(grid).to_be_in_viewport(ratio=1)
+        expect(page.get_by_text("A weight says where a head looks")).to_be_in_viewport()
 
 
 SAYS = {"/compare": ".sentences", "/train": ".training .transport .state"}
 """What is said of the picture, by the view"""
 
 
-@pytest.mark.parametrize("size", LOW)
-@pytest.mark.parametrize("link", ["/?step=weights", "/?step=masked", "/averages", "/compare", "/transformer", "/train"])
-def test_a_low_window_shows_a_whole_matrix_below_the_text_field_and_what_is_said_of_it(
-    size: tuple[int, int], link: str, app_url: str, window: Window
+WALKS = ("/?step=weights", "/averages")
+
+
+@pytest.mark.parametrize("link", [*WALKS, "/?step=masked", "/compare", "/transformer", "/train"])
+def test_a_low_window_shows_a_whole_matrix_below_the_text_field_and_a_walk_ends_with_any_window(
+    link: str, app_url: str, window: Window
 ) -> None:
-    page = window(*size)
+    page = window(*LOW[0])
     settled_at(page, app_url + link)
     page.wait_for_function("() => deepFind('.attnviz-board')?.attnviz?.panels().length")
-    matrix = page.evaluate(FIRST_MATRIX)
-    assert matrix["width"] > 60
-    assert matrix["height"] > 30
-    assert matrix["left"] >= 0
-    assert matrix["left"] + matrix["width"] <= size[0]
-    assert matrix["top"] + matrix["height"] <= size[1], "it ends below the window"
-    if link in SAYS:
-        expect(page.locator(SAYS[link]).first).to_be_in_viewport(ratio=0.9)
-    if link != "/train":
-        field, chapters = (page.locator(css).bounding_box() for css in (".st-key-text_field", ".st-key-chapter_list"))
-        assert field
-        assert chapters
-        assert field["x"] >= chapters["x"] + chapters["width"]
-        assert field["y"] + field["height"] <= matrix["top"]
+    for size in LOW:
+        settled(sized(page, *size))
+        matrix = page.evaluate(FIRST_MATRIX)
+        assert matrix["width"] > 60, size
+        assert matrix["height"] > 30, size
+        assert matrix["left"] >= 0, size
+        assert matrix["left"] + matrix["width"] <= size[0]
+        assert matrix["top"] + matrix["height"] <= size[1], "it ends below the window"
+        if link in SAYS:
+            expect(page.locator(SAYS[link]).first).to_be_in_viewport(ratio=0.9)
+        if link != "/train":
+            field, chapters = (
+                page.locator(css).bounding_box() for css in (".st-key-text_field", ".st-key-chapter_list")
+            )
+            assert field
+            assert chapters
+            assert field["x"] >= chapters["x"] + chapters["width"]
+            assert field["y"] + field["height"] <= matrix["top"]
+    for size in ((1280, 720), (1024, 768), (768, 1024)) if link in WALKS else ():
+        assert settled(sized(page, *size)).evaluate(BEYOND) == 0, size
 
 
-@pytest.mark.parametrize("size", [(390, 844), (320, 640)])
-def test_what_the_settings_choose_is_read_whole(app_url: str, touch: Window, size: tuple[int, int]) -> None:
-    page = touch(*size)
+IS_CUT_OR_COVERED = """(words) => {
+  const { left, top, right, bottom } = words.getBoundingClientRect();
+  const rests = ['.st-key-place_list > *', '.st-key-chapter_list', '.st-key-toolbar'];
+  const others = rests.flatMap((rest) => [...document.querySelectorAll(rest)]).filter((e) => !e.contains(words));
+  const isOver = others.map((other) => other.getBoundingClientRect()).some((box) =>
+    box.width && box.left < right && box.right > left && box.top < bottom && box.bottom > top);
+  return [words.scrollWidth > words.clientWidth || words.scrollHeight > words.clientHeight + 1,
+    top < 0 || left < 0 || right > innerWidth || isOver];
+}"""
+
+
+def test_what_the_settings_choose_is_read_whole(app_url: str, touch: Window) -> None:
+    page = touch(*PHONE)
     page.goto(f"{app_url}/?source=pretrained&text=It+was+warm.&pair=It+was+cold.")
-    words = settled(page).locator(".chosen-settings")
-    expect(words).to_have_text("MiniLM (a small BERT) · a second sentence")
-    cut, overlap = words.evaluate("""(words) => {
-      const { left, top, right, bottom } = words.getBoundingClientRect();
-      const rests = ['.st-key-place_list > *', '.st-key-chapter_list', '.st-key-toolbar'];
-      const others = rests.flatMap((rest) => [...document.querySelectorAll(rest)]).filter((e) => !e.contains(words));
-      const isOver = others.map((other) => other.getBoundingClientRect()).some((box) =>
-        box.width && box.left < right && box.right > left && box.top < bottom && box.bottom > top);
-      return [words.scrollWidth > words.clientWidth || words.scrollHeight > words.clientHeight + 1,
-        top < 0 || left < 0 || right > innerWidth || isOver];
-    }""")
-    assert (cut, overlap) == (False, False)
+    words = page.locator(".chosen-settings")
+    for size in (PHONE, (320, 640)):
+        settled(sized(page, *size))
+        expect(words).to_have_text("MiniLM (a small BERT) · a second sentence")
+        assert words.evaluate(IS_CUT_OR_COVERED) == [False, False], size
 
 
 @pytest.mark.parametrize(("link", "parts"), [("/", ".door"), ("/bert", ".sizes.words td")])
@@ -394,16 +391,14 @@ def styled(page: Page) -> float:
 
 
 @pytest.mark.parametrize(
-    ("link", "size"),
-    [
-        ("/transformer?check=token&q=3", PHONE),
-        ("/?lecture=1&lesson=attention&scene=3", PHONE),
-        ("/?lecture=1&lesson=attention&scene=3", (1280, 720)),
-    ],
+    ("link", "sizes"),
+    [("/transformer?check=token&q=3", [PHONE]), ("/?lecture=1&lesson=attention&scene=3", [(1280, 720), PHONE])],
 )
 def test_a_change_of_one_element_does_not_style_the_whole_page_anew(
-    app_url: str, page: Page, link: str, size: tuple[int, int]
+    app_url: str, page: Page, link: str, sizes: list[tuple[int, int]]
 ) -> None:
-    """In a page of its own: what Chromium has noted of an element for a rule of another size or view stays noted."""
-    settled_at(sized(page, *size), app_url + link)
-    assert styled(page) < 20  # of some 180
+    """In a page of its own: what Chromium has noted of an element for a rule of another view stays noted."""
+    settled_at(sized(page, *sizes[0]), app_url + link)
+    for size in sizes:
+        settled(sized(page, *size))
+        assert styled(page) < 20, size  # of some 180

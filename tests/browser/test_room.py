@@ -7,8 +7,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.browser.contexts import Contexts
+from tests.browser.settings import open_settings
 from tests.browser.settle import settled_at
+
+pytestmark = pytest.mark.page("one_page")
 
 
 def box(locator: Any) -> dict[str, float]:
@@ -17,8 +19,7 @@ def box(locator: Any) -> dict[str, float]:
     return dict(found)
 
 
-def test_warnings_take_one_line_and_are_read_whole_over_the_picture(app_url: str, new_context: Contexts) -> None:
-    page = new_context(viewport={"width": 1280, "height": 720}).new_page()
+def test_warnings_take_one_line_and_are_read_whole_over_the_picture(page: Page, app_url: str) -> None:
     settled_at(page, f"{app_url}/?source=pretrained&step=weights&layer=77&head=99&q=400&stretch=3&predict=7")
     warning, board = page.get_by_test_id("stAlert"), page.locator(".attnviz-board").first
     expect(warning).to_have_count(1)
@@ -49,7 +50,7 @@ CUT = """() => [...document.querySelectorAll('[data-testid=stPopoverBody] *')]
 @pytest.mark.parametrize("link", ["/?source=toy", "/transformer"])
 def test_no_label_of_the_settings_under_more_is_cut(page: Page, app_url: str, link: str) -> None:
     settled_at(page, app_url + link)
-    page.get_by_role("button", name="Settings", exact=True).click()
-    page.get_by_test_id("stSidebar").get_by_role("button", name="More", exact=True).click()
+    open_settings(page).get_by_role("button", name="More", exact=True).click()
     expect(page.get_by_test_id("stPopoverBody").get_by_text("Heads of keys")).to_be_visible()
     assert page.evaluate(CUT) == []
+    page.keyboard.press("Escape")

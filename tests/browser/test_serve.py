@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import Page, expect
 
 from tests.browser.contexts import Contexts
 from tests.browser.server import ROOT, Server, free_port, launch, running
@@ -59,7 +59,8 @@ def test_a_public_server_has_health_checks_and_limits_models_and_visitors(
 ) -> None:
     assert answer(f"{served.url}/healthz") == (200, "ok\n")
 
-    first, second = new_context().new_page(), new_context().new_page()
+    context = new_context()  # each page of it is a session of its own
+    first, second, third = (context.new_page() for _ in range(3))
     first.goto(served.url + MODEL)
     refusal = first.get_by_text(
         "“gpt2” is not offered on this server, which has MiniLM (a small BERT). Showing MiniLM (a small BERT)."
@@ -73,7 +74,6 @@ def test_a_public_server_has_health_checks_and_limits_models_and_visitors(
     assert '\nattnviz_cache_entries{cache="traces"} 2.0\n' in figures
     assert answer(f"{served.url}/readyz") == (503, "full\n")
 
-    third = new_context().new_page()
     refused = third.goto(served.url + MODEL)
     assert refused is not None
     assert (refused.status, refused.headers["retry-after"]) == (503, "20")
@@ -90,9 +90,9 @@ def test_a_public_server_has_health_checks_and_limits_models_and_visitors(
     assert "animal" not in served.log_text()
 
 
-def test_a_waiting_visitor_sees_the_place_in_the_queue_and_then_the_picture(new_context: Contexts) -> None:
+def test_a_waiting_visitor_sees_the_place_in_the_queue_and_then_the_picture(one_page: Page) -> None:
+    page = one_page
     with running("tests/browser/apps/occupied_app.py", env={"ATTNVIZ_PASSES": "1"}) as url:
-        page = new_context().new_page()
         page.goto(f"{url}/heads?text=the+lamp+is+out")
         expect(page.locator(HEADS)).to_have_attribute("data-rows", "6")
         assert answer(f"{url}/test/occupy") == (200, "occupied")

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import xml.etree.ElementTree as ET
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
@@ -67,10 +68,19 @@ def modules_seen(page: Page, size: int) -> list[list[int]]:
     return [[int(image.getpixel((x, y)) < 128) for x in middle] for y in middle]
 
 
+@pytest.fixture
+def with_clipboard(page: Page) -> Iterator[Page]:
+    """Return the page of the file, in the dark, with the right to read and write the clipboard."""
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.emulate_media(color_scheme="dark")
+    yield page
+    page.context.clear_permissions()
+
+
 def test_a_view_is_copied_scanned_saved_and_opened_elsewhere(
-    app_url: str, new_context: Contexts, tmp_path: Path
+    app_url: str, with_clipboard: Page, new_context: Contexts, tmp_path: Path
 ) -> None:
-    page = new_context(permissions=["clipboard-read", "clipboard-write"], color_scheme="dark").new_page()
+    page = with_clipboard
     settled_at(page, f"{app_url}/{LINK}")
     page.locator(".st-key-share button").first.click()
     page.get_by_role("button", name="Copy the link").click()
@@ -91,6 +101,8 @@ def test_a_view_is_copied_scanned_saved_and_opened_elsewhere(
 
     (scene,) = yaml.safe_load(taken(page, "Scene file", tmp_path).read_text(encoding="utf-8"))["scenes"]
     assert scene["query"] == {"text": TEXT, "step": "weights", "q": "1", "k": "2", "mask": "causal"}
+    page.keyboard.press("Escape")
+    expect(page.get_by_test_id("stPopoverBody")).to_have_count(0)
 
     other = new_context().new_page()
     settled_at(other, address)
@@ -164,9 +176,7 @@ def check_slides(deck: Presentation, site: str) -> str:
     return str(box.text_frame.paragraphs[0].runs[0].hyperlink.address)
 
 
-def test_all_steps_are_taken_along_as_slides_pages_pictures_and_tikz(
-    page: Page, new_context: Contexts, app_url: str, tmp_path: Path
-) -> None:
+def test_all_steps_are_taken_along_as_slides_pages_pictures_and_tikz(page: Page, app_url: str, tmp_path: Path) -> None:
     settled_at(page, f"{app_url}/{LINK}")
     page.locator(".st-key-export button").first.click()
     page.get_by_role("tab", name="All steps").click()
@@ -176,12 +186,12 @@ def test_all_steps_are_taken_along_as_slides_pages_pictures_and_tikz(
     address = check_slides(Presentation(str(deck)), app_url)
     pages = PdfReader(taken(page, "PDF", tmp_path)).pages
     assert len(pages) == len(STEPS)
-    for sheet, step in zip(pages, STEPS.values(), strict=True):
-        assert step.title in sheet.extract_text()
-    weights = pages[list(STEPS).index("weights")]
+    texts = {name: sheet.extract_text() for name, sheet in zip(STEPS, pages, strict=True)}
+    for name, step in STEPS.items():
+        assert step.title in texts[name]
     for written in ("softmax(", "=1+1", "<b>é</b>", "four", "query (from)", *KNOWN):
-        assert written in weights.extract_text()
-    assert weights["/Annots"][0].get_object()["/A"]["/URI"] == address
+        assert written in texts["weights"]
+    assert pages[list(STEPS).index("weights")]["/Annots"][0].get_object()["/A"]["/URI"] == address
 
     tex = taken(page, "TikZ", tmp_path)
     if shutil.which("pdflatex"):
@@ -202,9 +212,9 @@ def test_all_steps_are_taken_along_as_slides_pages_pictures_and_tikz(
     check_what_is_said_of_a_failure(page)
 
     page.keyboard.press("Escape")
-    other = new_context(color_scheme="dark").new_page()
-    settled_at(other, address)
-    np.testing.assert_allclose(np.nan_to_num(matrix(other, "weights")), torchs_weights(), rtol=1e-5, atol=1e-6)
+    settled_at(page, f"{app_url}/?text=another+text&step=tokens")
+    settled_at(page, address)
+    np.testing.assert_allclose(np.nan_to_num(matrix(page, "weights")), torchs_weights(), rtol=1e-5, atol=1e-6)
 
 
 def check_what_is_said_of_a_failure(page: Page) -> None:

@@ -187,9 +187,15 @@ def test_bad_uploads_are_refused_with_the_limit_and_a_good_one_is_used(page: Pag
     assert ids.all_inner_texts() == ["0", "1", "2"]
 
 
-def test_the_block_size_makes_the_pairs(new_context: Contexts, app_url: str) -> None:
-    page = new_context().new_page()  # no tab has been chosen
-    open_tokens(page, app_url, text="to be or not to be", block_size="2")
+def open_pairs(page: Page, app_url: str, **query: str) -> None:
+    """Open the first tab, whatever tab the test before has chosen."""
+    open_tokens(page, app_url, **query)
+    page.get_by_role("tab", name="Next-token pairs").click()
+    settled(page)
+
+
+def test_the_block_size_makes_the_pairs(page: Page, app_url: str) -> None:
+    open_pairs(page, app_url, text="to be or not to be", block_size="2")
     rows = page.locator(".tv-row")
     assert rows.count() == 2
     assert rows.nth(1).locator(".tv-piece").all_inner_texts() == ["to", "be", "or"]
@@ -199,12 +205,9 @@ def test_the_block_size_makes_the_pairs(new_context: Contexts, app_url: str) -> 
     assert "block_size=3" in page.url
 
 
-def test_the_target_follows_the_last_token_of_its_context_where_a_row_has_two_lines(
-    new_context: Contexts, app_url: str
-) -> None:
-    page = new_context().new_page()  # no tab has been chosen
+def test_the_target_follows_the_last_token_of_its_context_where_a_row_has_two_lines(page: Page, app_url: str) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
-    open_tokens(page, app_url, text="a long context that needs more than one line")
+    open_pairs(page, app_url, text="a long context that needs more than one line")
     chips = "(row) => [...row.querySelectorAll('.tv-chip')].map((chip) => chip.getBoundingClientRect().toJSON())"
     *context, target = page.locator(".tv-row").last.evaluate(chips)
     assert context[-1]["y"] > context[0]["y"]
