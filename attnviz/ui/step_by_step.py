@@ -80,7 +80,7 @@ def show_walk(here: ShownHead) -> None:
         writes=_writing(here),
         follows=_following(here),
         hides=here.model.description.guesses_well,
-        hidden=None if here.hidden is None else asdict(here.hidden),
+        hidden=here.hidden and {name: getattr(here.hidden, name) for name in ("row", "word", "label")},
     )
 
 

@@ -124,6 +124,12 @@ def test_the_rows_that_another_word_changes_are_torchs(architecture: Any) -> Non
         assert "depend on it too" in said(at)
 
 
+def test_of_rows_before_the_first_token_nothing_is_said() -> None:
+    shown = said(opened("change", architecture="decoder", q="0", other="river"))
+    assert "becomes “river”.** In the picture, each cell is" in shown
+    assert "rows before it" in said(opened("change", architecture="decoder", q="1", other="river"))
+
+
 @pytest.mark.parametrize("check", ["token", "norm", "change"])
 def test_a_check_says_if_a_models_parts_between_are_not_known(check: str, tmp_path: Path) -> None:
     at = opened(

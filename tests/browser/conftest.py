@@ -84,17 +84,19 @@ def explore_fresh(page: Page, served: str) -> Explore:
     return lambda **link: Explored.open(page, served, **link)
 
 
-@pytest.fixture(scope="session")
-def watch_of_line(browser: Browser, idle: dict[str, list[Watch]]) -> Watch:
-    """A context for `line`: one whose cache has the app's files, if there is one."""
-    waiting = idle.get(repr([]))
+@pytest.fixture(scope="module")
+def watch_of_line(browser: Browser, idle: dict[str, list[Watch]]) -> Iterator[Watch]:
+    """A context for `line`, in one file: one whose cache has the app's files, if there is one."""
+    waiting = idle.setdefault(repr([]), [])
     watch = waiting.pop() if waiting else Watch(browser.new_context(viewport=LAPTOP))
     watch.give_pages(LAPTOP)
-    return watch
+    yield watch
+    watch.clean()
+    waiting.append(watch)
 
 
 @pytest.fixture
 def line(watch_of_line: Watch, request: pytest.FixtureRequest) -> Iterator[Line]:
-    """A connection that a test can hold up, with one page for all tests that ask for it; see `one_page`."""
+    """A connection that a test can hold up, with one page for all tests of a file; see `one_page`."""
     for page in page_of(watch_of_line, request):
         yield line_of(page)

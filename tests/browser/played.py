@@ -60,8 +60,8 @@ MOMENTS = """async ({ shares, most }) => {
   const found = [];
   for (const n of chosen) {
     const [from, to] = [timeline.stills[n], timeline.stills[n + 1]];
-    // Of a beat every other share, by turns; of the last one all.
-    for (const share of shares.filter((_, at) => n === beats - 1 || at % 2 === n % 2)) {
+    // Of a beat its end, and every other share, by turns; of the last one all.
+    for (const share of shares.filter((one, at) => one === 1 || n === beats - 1 || at % 2 === n % 2)) {
       const t = from + share * (to - from);
       motion.seek(t);
       const frame = timeline.at(t);

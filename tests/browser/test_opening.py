@@ -418,6 +418,8 @@ def test_what_a_newcomer_reads_goes_away_by_any_change_and_on_a_phone_the_pictur
     open_settings(page).get_by_role("radio", name="Toy").click()
     settled_once_at(page, lambda url: "text=My+sister" in url and "source" not in url)
     expect(page.get_by_text("have learned nothing").first).to_be_visible()
+    page.get_by_role("button", name="Settings", exact=True).click()
+    expect(page.get_by_test_id("stSidebar")).to_have_attribute("data-collapsed", "true")
 
     page.set_viewport_size(PHONE)
     page.emulate_media(color_scheme="dark")

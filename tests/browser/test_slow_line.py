@@ -125,13 +125,16 @@ def test_what_the_server_has_not_answered_to_is_marked_after_a_second(line: Line
     assert matrix(page, "scores").shape == (4, 4)
 
 
-def test_settings_that_close_before_the_response_to_back_bring_nothing_into_its_view(line: Line, app_url: str) -> None:
+@pytest.mark.parametrize(("setting", "option"), [("head", "head 7"), ("layer", "layer 1")])
+def test_settings_that_close_before_the_response_to_back_bring_nothing_into_its_view(
+    line: Line, app_url: str, setting: str, option: str
+) -> None:
     link = "source=pretrained&layer=3&head=2&b_head=5"
     page = line.go(f"{app_url}/compare?{link}")
     page.locator(".st-key-pane_A button").first.click()
     shown = settled(page).locator(".st-key-pane_A button").first.locator("p").inner_text()
-    page.locator(".st-key-layer input").click()
-    page.get_by_role("option", name="layer 1").first.click()
+    page.locator(f".st-key-{setting} input").click()
+    page.get_by_role("option", name=option).first.click()
     settled_once_at(page, lambda url: urlsplit(url).query != link)
     line.hold()
     page.go_back()

@@ -49,7 +49,7 @@ CHART = "[document.querySelector('.js-plotly-plot')?.checkVisibility() ?? false,
 
 @pytest.fixture
 def fresh_page(new_context: Contexts) -> Page:
-    """A page that has fetched nothing."""
+    """A page of its own, in which no module has run."""
     return new_context().new_page()
 
 

@@ -55,6 +55,8 @@ def test_a_typed_text_is_a_link_for_a_fresh_browser(page: Page, app_url: str, ne
     assert other.locator(".st-key-text textarea").input_value() == "Né à Łódź & co = 50%\nsecond line #1"
     for kind in KINDS:
         assert pieces(other, kind) == pieces(page, kind)
+    first = other.get_by_role("tab", name="Next-token pairs")
+    expect(first).to_have_attribute("aria-selected", "true")
     assert "⏎" in pieces(other, "char")
 
 

@@ -170,7 +170,7 @@ def test_a_column_of_zeros_gets_most_from_no_row(run: Run) -> None:
     found = run("walk/pinned_fact.ts", fact, {"pins": pins, "header": {"isHigh": True}})
     assert [text for text, _ in found] == [
         "Here column 2, “c”, is hidden from every row. Its largest weight is 20 %: the number that hides it is not low "
-        "enough."
+        "enough to make its weights 0."
     ]
     pins = [["weights", None, 2], ["weights", 0, None], ["weights", 0, 2]]
     found = run("walk/pinned_fact.ts", fact, {"pins": pins, "header": {"isFinite": True}})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -64,7 +65,15 @@ def walk_through(query: Tokens, key: Tokens, layer: LayerTrace) -> None:
 @FEW
 @given(text=TEXTS, pair=st.none() | TEXTS)
 def test_in_every_family(family: str, text: str, pair: str | None) -> None:
-    model = model_of(family)
+    shown_or_refused(model_of(family), text, pair)
+
+
+@pytest.mark.parametrize(("family", "text"), [*zip(cycle(FAMILIES), ODD, strict=False)])
+def test_each_odd_text_in_a_family(family: str, text: str) -> None:
+    shown_or_refused(model_of(family), text, None)
+
+
+def shown_or_refused(model: PretrainedModel, text: str, pair: str | None) -> None:
     tokens, decoder_tokens = model.read(text, pair)
     if not len(tokens) or (decoder_tokens is not None and not len(decoder_tokens)):
         with pytest.raises(NoTokensError):

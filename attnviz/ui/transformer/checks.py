@@ -286,11 +286,12 @@ def show_change(here: ShownPart) -> None:
         st.info(plain(here.model.description.why_not_after))
         return
     moved = torch.stack([row_differences(*pair) for pair in zip(before, after, strict=True)])  # (L + 1, T)
+    mask = trace.layers[kind][0].mask
     sentences = [f"**“{plain(tokens.labels[token])}” becomes “{plain(other)}”.**"]
     if token:
-        past = nonzero(moved[1:, :token].max().item(), 3)
+        past, reason = nonzero(moved[1:, :token].max().item(), 3), reason_for_past(here, mask, len(tokens))
         sentences.append(f"In the rows before it, numbers change by at most **{past}**.")
-        sentences.append(reason_for_past(here, trace.layers[kind][0].mask, len(tokens)))
+        sentences += [reason] if reason else []
     sentences.append("In the picture, each cell is the largest change of any number in that token's row.")
     st.markdown(" ".join(sentences))
     rows = ["X", *(f"after block {number}" for number in trace.numbers_of(kind))]

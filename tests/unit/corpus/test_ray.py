@@ -65,9 +65,12 @@ def cluster() -> Iterator[str]:
         for name in HELPERS:  # Ray starts eight processes one after another, in more than its 30 s on a busy machine
             patched.setattr(Node, name, lambda *_, **__: None)
         # A port that is not given is read from a file, for which Ray waits no longer than 15 s before it starts anew.
-        ports = {name: free_port() for name in PORTS}
         init = RayParams.__init__
-        patched.setattr(RayParams, "__init__", lambda *own, **given: init(*own, **given | ports))
+
+        def with_ports(*own: Any, **given: Any) -> None:
+            init(*own, **given | {name: free_port() for name in PORTS})  # others at each start
+
+        patched.setattr(RayParams, "__init__", with_ports)
         patched.setattr("attnviz.cluster.STARTS", 4)
         with ExitStack() as running:
             with warnings.catch_warnings():  # a start that fails leaves processes for which Ray does not wait
