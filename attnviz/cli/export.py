@@ -84,8 +84,7 @@ def _add_toy(toy: argparse._ArgumentGroup) -> None:
     toy.add_argument("--sink", help="the score of a sink, −100 to 100; a negative one as --sink=-0.5")
     toy.add_argument(
         "--window",
-        help="1 to 512: with --mask causal a query sees the last keys, as many as this; without it, "
-        "half as many on each side",
+        help="1 to 512: how many of the last keys a query sees, with --mask causal; else half of these on each side",
     )
     toy.add_argument("--qk-norm", help="0, or 1 for normalised queries and keys")
     toy.add_argument("--projection", help="1, or 0 for none")

@@ -39,6 +39,11 @@ class HiddenWord:
     masks: str
     """What stands in its place: a mask for each of its tokens"""
 
+    @property
+    def named(self) -> dict[str, int | str]:
+        """Where and what it is, for the browser."""
+        return {"row": self.row, "word": self.word, "label": self.label}
+
 
 @dataclass(frozen=True, slots=True)
 class ShownHead:

@@ -80,7 +80,7 @@ def show_walk(here: ShownHead) -> None:
         writes=_writing(here),
         follows=_following(here),
         hides=here.model.description.guesses_well,
-        hidden=here.hidden and {name: getattr(here.hidden, name) for name in ("row", "word", "label")},
+        hidden=here.hidden and here.hidden.named,
     )
 
 

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.browser.apps.explored import Explore, Explored
 from tests.browser.apps.operands import Operands, document
 from tests.browser.apps.walk_page import See, WalkPage, WalkView, serving
-from tests.browser.contexts import LAPTOP, Watch, page_of
+from tests.browser.contexts import LAPTOP, Watch, kind_of, lent, page_of
 from tests.browser.line import Line, line_of
 from tests.browser.modules import Run, imported
 from tests.browser.server import ROOT, running
@@ -80,19 +80,18 @@ def explore(one_page: Page, served: str) -> Explore:
 
 @pytest.fixture
 def explore_fresh(page: Page, served: str) -> Explore:
-    """Open the explorer's page in a page of the test's own, which has fetched nothing."""
+    """Open the explorer's page in a page of the test's own, in which no module has run."""
     return lambda **link: Explored.open(page, served, **link)
 
 
 @pytest.fixture(scope="module")
 def watch_of_line(browser: Browser, idle: dict[str, list[Watch]]) -> Iterator[Watch]:
-    """A context for `line`, in one file: one whose cache has the app's files, if there is one."""
-    waiting = idle.setdefault(repr([]), [])
-    watch = waiting.pop() if waiting else Watch(browser.new_context(viewport=LAPTOP))
+    """A context for `line`, in one file."""
+    watch = lent(browser, idle)
     watch.give_pages(LAPTOP)
     yield watch
     watch.clean()
-    waiting.append(watch)
+    idle[kind_of({})].append(watch)
 
 
 @pytest.fixture

@@ -156,6 +156,17 @@ def idle() -> dict[str, list[Watch]]:
     return {}
 
 
+def kind_of(options: dict[str, Any]) -> str:
+    """Return the name of contexts with these options among those that are not in use."""
+    return repr(sorted(options.items()))
+
+
+def lent(browser: Browser, idle: dict[str, list[Watch]], **options: Any) -> Watch:
+    """Take a context with these options: one that is not in use, whose cache has the app's files, or a new one."""
+    waiting = idle.setdefault(kind_of(options), [])
+    return waiting.pop() if waiting else Watch(browser.new_context(viewport=LAPTOP, **options))
+
+
 @pytest.fixture
 def new_context(browser: Browser, idle: dict[str, list[Watch]], request: pytest.FixtureRequest) -> Iterator[Contexts]:
     """Open browser contexts, one per simulated visitor: `new_context(viewport=..., color_scheme=...)`.
@@ -167,11 +178,9 @@ def new_context(browser: Browser, idle: dict[str, list[Watch]], request: pytest.
 
     def make(**options: Any) -> BrowserContext:
         own = {name: options.pop(name) for name in OF_A_PAGE if name in options}
-        kind = repr(sorted(options.items()))
-        waiting = idle.setdefault(kind, [])
-        watch = waiting.pop() if waiting else Watch(browser.new_context(viewport=LAPTOP, **options))
+        watch = lent(browser, idle, **options)
         watch.give_pages(**{"viewport": LAPTOP, **own})
-        used.append((kind, watch))
+        used.append((kind_of(options), watch))
         return watch.context
 
     yield make

@@ -241,7 +241,7 @@ def test_a_lesson_leaves_room_for_its_picture_on_a_phone_on_its_side(app_url: st
 def test_a_scene_on_a_phone_has_its_picture_below_the_sentence_whose_words_scroll_to_what_they_light(
     link: str, picture: str, word: str | None, app_url: str, touch: Window
 ) -> None:
-    """What is set comes back without the lesson."""
+    """Leaving the lesson brings back the field or the controls that it hid."""
     page = touch(*PHONE)
     settled_at(page, f"{app_url}/{link}")
     sentence, shown = page.locator(".st-key-lesson_bar"), page.locator(f"{picture}:visible").first

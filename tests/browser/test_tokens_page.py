@@ -48,16 +48,17 @@ def test_pieces_stand_over_their_ids(page: Page, app_url: str) -> None:
     assert hello.get_attribute("title") == "token 1 · piece hello · id 7592 · characters 0 to 4 (Hello)"
 
 
-def test_a_typed_text_is_a_link_for_a_fresh_browser(page: Page, app_url: str, new_context: Contexts) -> None:
+def test_a_typed_text_is_a_link_for_a_fresh_browser_which_shows_the_first_tab(
+    page: Page, app_url: str, new_context: Contexts
+) -> None:
     open_tokens(page, app_url, charset="text")
     typed(page, "Né à Łódź & co = 50%\nsecond line #1")
     other = settled_at(new_context().new_page(), page.url)
     assert other.locator(".st-key-text textarea").input_value() == "Né à Łódź & co = 50%\nsecond line #1"
     for kind in KINDS:
         assert pieces(other, kind) == pieces(page, kind)
-    first = other.get_by_role("tab", name="Next-token pairs")
-    expect(first).to_have_attribute("aria-selected", "true")
     assert "⏎" in pieces(other, "char")
+    expect(other.get_by_role("tab", name="Next-token pairs")).to_have_attribute("aria-selected", "true")
 
 
 MARKUP = "<script>window.owned=1</script> <img src=x onerror=window.owned=1> </style></span>\"'&amp;"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from itertools import cycle
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -68,9 +67,11 @@ def test_in_every_family(family: str, text: str, pair: str | None) -> None:
     shown_or_refused(model_of(family), text, pair)
 
 
-@pytest.mark.parametrize(("family", "text"), [*zip(cycle(FAMILIES), ODD, strict=False)])
-def test_each_odd_text_in_a_family(family: str, text: str) -> None:
-    shown_or_refused(model_of(family), text, None)
+@pytest.mark.parametrize(("n", "family"), [*enumerate(FAMILIES)])
+def test_odd_texts_in_every_family(n: int, family: str) -> None:
+    """The first four in each, of the others every fourth."""
+    for text in (*ODD[:4], *ODD[4 + n % 4 :: 4]):
+        shown_or_refused(model_of(family), text, None)
 
 
 def shown_or_refused(model: PretrainedModel, text: str, pair: str | None) -> None:

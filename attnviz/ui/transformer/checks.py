@@ -286,12 +286,11 @@ def show_change(here: ShownPart) -> None:
         st.info(plain(here.model.description.why_not_after))
         return
     moved = torch.stack([row_differences(*pair) for pair in zip(before, after, strict=True)])  # (L + 1, T)
-    mask = trace.layers[kind][0].mask
     sentences = [f"**“{plain(tokens.labels[token])}” becomes “{plain(other)}”.**"]
     if token:
-        past, reason = nonzero(moved[1:, :token].max().item(), 3), reason_for_past(here, mask, len(tokens))
+        past = nonzero(moved[1:, :token].max().item(), 3)
         sentences.append(f"In the rows before it, numbers change by at most **{past}**.")
-        sentences += [reason] if reason else []
+        sentences.append(reason_for_past(here, trace.layers[kind][0].mask, len(tokens)))
     sentences.append("In the picture, each cell is the largest change of any number in that token's row.")
     st.markdown(" ".join(sentences))
     rows = ["X", *(f"after block {number}" for number in trace.numbers_of(kind))]
