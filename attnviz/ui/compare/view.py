@@ -114,7 +114,7 @@ def show(a: Choice, b: Choice, darkening: DeltaGenerator) -> None:
         _darken(both)
     _show_picture(both)
     ends = both.colours(stretch=STRETCH[state.get("stretch")])
-    st.html(f'<div class="notice">{html(AnnotatedText.joined((both.notice(), both.caveats(), ends)))}</div>')
+    st.html(f'<div class="notice compared">{html(AnnotatedText.joined((both.notice(), both.caveats(), ends)))}</div>')
     distance = measure_distance(both.comparison)
     if distance is not None:
         st.html(figures(differences(distance, both.labels)))
