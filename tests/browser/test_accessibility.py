@@ -1,4 +1,4 @@
-"""axe-core finds no fault on any page, light or dark; each chapter has one title, in the tab and as its heading."""
+"""axe-core finds no fault on any page, light or dark."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page, expect
 
-from attnviz.links.pages import PAGES, PLACES, chapters
 from tests.browser.axe import violations
 from tests.browser.settle import settled, still
 
@@ -90,25 +89,6 @@ COLOURS = {"runOnly": ["color-contrast", "link-in-text-block"]}
 
 IN_POPOVER = {"context": "[data-testid=stPopoverBody]"}
 """Looks at a popover: what is around it has been looked at."""
-
-
-def test_chapters_of_each_place_are_reached_by_keyboard_and_marked_with_it(app_url: str, page: Page) -> None:
-    page.goto(f"{app_url}/lessons")
-    bar = settled(page).get_by_role("navigation", name="Places and chapters")
-    page.evaluate("() => (window.sameWindow = true)")
-    for place in PLACES:
-        bar.locator("a, button").filter(has_text=re.compile(f"^{place.title}$")).press("Enter")
-        expect(page).to_have_title(PAGES[place.opens].chapters[0].tab_title)
-        for chapter in chapters(place)[:1] + chapters(place)[1:][-1:]:  # its first one, and its last one
-            settled(page)
-            if len(chapters(place)) > 1:
-                bar.locator("a, button").filter(has_text=re.compile(f"^{chapter.title}$")).press("Enter")
-            expect(page).to_have_title(chapter.tab_title)
-            expect(page.get_by_role("heading", level=1)).to_have_text([chapter.heading])
-            expect(bar.locator("[aria-current]")).to_have_text(list(dict.fromkeys((place.title, chapter.title))))
-            shown = bar.locator("a, button")
-            assert shown.evaluate_all("all => all.every((one) => one.getBoundingClientRect().right <= innerWidth)")
-    assert page.evaluate("() => window.sameWindow"), "the app was never loaded anew"
 
 
 def test_on_a_phone_all_places_and_chapters_are_below_the_name(app_url: str, page: Page) -> None:

@@ -1,4 +1,6 @@
-"""At most seven controls are seen in each chapter before a visitor asks for more, at 1280 x 720.
+"""Each chapter is reached by keyboard, has one title, in the tab and as its heading, and begins with few controls.
+
+At most seven are seen before a visitor asks for more, at 1280 x 720.
 
 A control is a button, a field, a menu, a slider, a switch, or a link that stands by itself. These count as one: the
 tabs or the buttons of one choice, a text field with "Apply", a list of cards, hits or models of which one is opened,
@@ -10,11 +12,13 @@ help buttons, closed listings below, words of a text that light what they name, 
 
 from __future__ import annotations
 
-import pytest
-from playwright.sync_api import Page
+import re
 
-from attnviz.links.pages import PAGES, Chapter
-from tests.browser.settle import settled_at
+import pytest
+from playwright.sync_api import Page, expect
+
+from attnviz.links.pages import PAGES, PLACES, Place, chapters
+from tests.browser.settle import settled
 
 MOST = 7
 CONTROLS = """() => {
@@ -46,14 +50,29 @@ CONTROLS = """() => {
   return [...seen.values()];
 }"""
 """The names of the controls that are seen, one of each group"""
-CHAPTERS = [chapter for page in PAGES.values() for chapter in page.chapters]
 
 pytestmark = pytest.mark.page("one_page")
 
 
-@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.title)
-def test_a_chapter_begins_with_at_most_seven_controls(page: Page, app_url: str, chapter: Chapter) -> None:
-    query = "&".join(f"{key}={value}" for key, value in chapter.query.items())
-    settled_at(page, f"{app_url}{chapter.page.path}?{query}".rstrip("?"))
-    controls = page.evaluate(CONTROLS)
-    assert 0 < len(controls) <= MOST, controls
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.title)
+def test_chapters_are_reached_by_keyboard_and_begin_with_at_most_seven_controls(
+    page: Page, app_url: str, place: Place
+) -> None:
+    bar = page.get_by_role("navigation", name="Places and chapters")
+    if not bar.count():
+        page.goto(f"{app_url}/lessons")
+    settled(page).evaluate("() => (window.sameWindow = true)")
+    bar.locator("a, button").filter(has_text=re.compile(f"^{place.title}$")).press("Enter")
+    expect(page).to_have_title(PAGES[place.opens].chapters[0].tab_title)
+    for chapter in chapters(place):
+        settled(page)
+        if len(chapters(place)) > 1:
+            bar.locator("a, button").filter(has_text=re.compile(f"^{chapter.title}$")).press("Enter")
+        expect(page).to_have_title(chapter.tab_title)
+        expect(page.get_by_role("heading", level=1)).to_have_text([chapter.heading])
+        expect(bar.locator("[aria-current]")).to_have_text(list(dict.fromkeys((place.title, chapter.title))))
+        shown = bar.locator("a, button")
+        assert shown.evaluate_all("all => all.every((one) => one.getBoundingClientRect().right <= innerWidth)")
+        controls = settled(page).evaluate(CONTROLS)
+        assert 0 < len(controls) <= MOST, (chapter.title, controls)
+    assert page.evaluate("() => window.sameWindow"), "the app was never loaded anew"
