@@ -1,6 +1,7 @@
 // The model's answer below the sentence: the tokens that it expects in the place of a mask, or after a row.
 
 import { percent, quoted } from "../core/format.ts";
+import { element } from "../core/dom.ts";
 import { span, template } from "../core/template.ts";
 import { GUESSES } from "../core/document.ts";
 import type { Header, RowGuesses, StepText } from "../core/document.ts";
@@ -104,6 +105,15 @@ export function hidingOf(
       button("hide", pinned, `Hide ${quoted(wordOf(query, pinned))}${hidden ? " instead" : ", to be guessed"}`),
   );
 }
+
+/**
+ * Below a picture: which word the model does not read, and a button that shows it again.
+ * @param does as of Sentence
+ */
+export const hiddenWord = ({ query }: Header, { row, word }: HiddenWord, does: (row: null) => void) => [
+  `The model does not read ${quoted(word)}: ${wordOf(query, row)} stands there. `,
+  element("button", { type: "button", onclick: () => does(null) }, `Show ${quoted(word)} again`),
+];
 
 /** The name among the arrays of a document of the guesses, where they have to be fetched and the step shows them. */
 export function missingGuesses({ guesses_at: at, steps }: Header, step: StepText | null, home: Pick<Home, "follows">) {

@@ -10,8 +10,9 @@ import { failureText, Refused } from "../core/files.ts";
 import { GuessLine, judged } from "../core/guess_line.ts";
 import { Later } from "../core/later.ts";
 import { NOTHING, samePin } from "../core/pin.ts";
+import type { Header } from "../core/document.ts";
 import type { End } from "./end.ts";
-import { missingGuesses } from "./guesses.ts";
+import { hiddenWord, missingGuesses } from "./guesses.ts";
 import { actOf } from "./keys.ts";
 import { arrayName, documentName, Loading, NOTHING_LACKING, SCRIPT } from "./loading.ts";
 import { ofHead, pictureOf } from "./pictures.ts";
@@ -35,6 +36,7 @@ export class Walk {
   guide: Guide | null = null;
   formula = new Formula();
   notice = new Notice();
+  hidden = element("p", { class: "hidden-word" });
   listing = new Listing();
   tokens: TokenList = new TokenList({
     pin: (q) => this.choose({ q: q === this.store.values.q ? null : q, k: null }),
@@ -72,7 +74,7 @@ export class Walk {
       () => this.sayEnd(),
     );
     [this.top, this.picture] = ["top", "picture"].map((name) => element("div", { class: name }));
-    this.beside = element("div", { class: "beside" }, this.notice.root, end);
+    this.beside = element("div", { class: "beside" }, this.notice.root, this.hidden, end);
     const parts = [
       this.top,
       this.formula.root,
@@ -287,7 +289,15 @@ export class Walk {
     const fact = this.view?.pinnedFact() ?? ofHead(step.fact, own);
     const advice = values.stretch === "1" ? "" : ofHead(step.advice, own);
     this.notice.show(ofHead(step.notice, own), isSilent ? [] : [fact, advice]);
+    this.sayHidden(matrices.document.header);
     this.sayEnd();
+  }
+
+  /** Says which word is hidden from the model. The sentence has that among what can be asked for. */
+  sayHidden(header: Header) {
+    const { hidden } = this.home;
+    const said = hidden && !this.isFirst ? hiddenWord(header, hidden, () => this.choose({ blank_at: null })) : [];
+    if (said[0] !== this.hidden.firstChild?.textContent) this.hidden.replaceChildren(...said);
   }
 
   /** Says at the last step what the model answers. */
