@@ -22,7 +22,7 @@ from attnviz.links.pages import OPENING, PAGES
 from attnviz.pretrained import BUILT_IN
 from attnviz.runtime.arrays import NotOfferedError, array_store
 from attnviz.sources import PRETRAINED, TRAINED
-from attnviz.sources.shown import ShownHead
+from attnviz.sources.shown import HiddenWord, ShownHead
 from attnviz.steps import PARTS, STEPS, names_at, walk_names_at
 from attnviz.trace.model import Place, places
 from attnviz.trained.shipped import TITLES
@@ -80,7 +80,7 @@ def show_walk(here: ShownHead) -> None:
         writes=_writing(here),
         follows=_following(here),
         hides=here.model.description.guesses_well,
-        hidden=here.hidden and here.hidden.named,
+        hidden=here.hidden and {**here.hidden.named, "ranked": _ranking(here.hidden, here)},
     )
 
 
@@ -189,6 +189,19 @@ def _written(find: Callable[[], Model], tokens: Tokens) -> bytes:
     from attnviz.sources.writing import write_on
 
     return json.dumps(asdict(write_on(find(), tokens))).encode()
+
+
+def _ranking(hidden: HiddenWord, here: ShownHead) -> str:
+    """Return the address of the view that says where a hidden word stands among all guesses of the model.
+
+    "" if that view would mask less: it has one text, and masks one token of it.
+    """
+    if here.pair is not None or hidden.masks != here.model.description.mask_piece:
+        return ""
+    page = PAGES["bert"]
+    view = {**state.every(), "bert_part": "blank", "blank_at": hidden.row}
+    query = page.write(view, ("text", "model", "bert_part", "blank_at"))
+    return f"{page.path.lstrip('/')}?{urlencode(query)}"
 
 
 def _following(here: ShownHead) -> dict[str, Any] | None:

@@ -7,7 +7,7 @@ from streamlit.testing.v1 import AppTest
 
 from attnviz.links.pages import OPENING
 from tests.app.pages import boxes, choose, go_to_page, messages, open_page
-from tests.app.walking import walk
+from tests.app.walking import hidden, walk
 
 TEXT = OPENING["text"]
 HIDING = {**OPENING, "blank_at": "5"}
@@ -70,7 +70,7 @@ def test_step_by_step_and_fill_the_blank_hide_it_themselves() -> None:
     go_to_page(at, "heads", {})
     assert NOTE in messages(at)
     go_to_page(at, "step_by_step", {})
-    assert walk(at)[0]["hidden"] == {"row": 5, "word": "bicycle", "label": "bicycle"}
+    assert hidden(at) == {"row": 5, "word": "bicycle", "label": "bicycle"}
     go_to_page(at, "heads", {})
     go_to_page(choose(go_to_page(at, "step_by_step", {}), "blank_at", None), "heads", {})
     assert "hidden word" not in messages(at)
@@ -81,7 +81,7 @@ def test_the_word_is_followed_into_a_text_that_is_typed_on_another_page() -> Non
     at.text_area(key="text").set_value(f"Today {TEXT}").run()
     assert NOTE in messages(at)
     go_to_page(at, "step_by_step", {})
-    assert walk(at)[0]["hidden"] == {"row": 6, "word": "bicycle", "label": "bicycle"}
+    assert hidden(at) == {"row": 6, "word": "bicycle", "label": "bicycle"}
     go_to_page(at, "heads", {})
     at.text_area(key="text").set_value("All is other here.").run()
     assert "hidden word" not in messages(at)

@@ -13,7 +13,7 @@ from streamlit.testing.v1 import AppTest
 from attnviz.pretrained import load
 from attnviz.ui import caches
 from tests.app.pages import choose, messages, open_page
-from tests.app.walking import panels, values, walk
+from tests.app.walking import hidden, panels, values, walk
 from tests.unit.families import BERT, save_model
 
 TEXT = "The cat sat on the mat near Ann."
@@ -30,7 +30,7 @@ def test_the_attention_is_that_of_the_masked_text_and_the_guesses_are_transforme
     expected = load(folder).trace(masked)
     torch.testing.assert_close(torch.tensor(panels(at)["weights"]), expected.attentions(1)[2], rtol=0, atol=1e-6)
     header, document = walk(at)
-    assert (header["hides"], header["hidden"]) == (True, {"row": SAT, "word": "sat", "label": "sat"})
+    assert (header["hides"], hidden(at)) == (True, {"row": SAT, "word": "sat", "label": "sat"})
     assert document.header.query.labels[SAT] == "[MASK]"
     assert at.text_area(key="text").value == TEXT
     ids = tf.AutoTokenizer.from_pretrained(folder)(masked, return_tensors="pt").input_ids
@@ -68,16 +68,28 @@ def test_a_word_is_hidden_and_shown_again(folder: str) -> None:
 def test_the_built_in_model_offers_to_hide_no_word_but_a_link_hides_one() -> None:
     at = open_page(source="pretrained", text="The cat Sat on the mat.", step="weights", blank_at=str(SAT))
     header, document = walk(at)
-    assert (header["hides"], header["hidden"]) == (False, {"row": SAT, "word": "Sat", "label": "sat"})
+    assert (header["hides"], hidden(at)) == (False, {"row": SAT, "word": "Sat", "label": "sat"})
     assert [of.row for of in document.header.guesses] == [SAT]
     assert "attnviz trained its language head" in document.header.guesses_note
+
+
+def test_the_way_to_the_rank_of_the_hidden_word_opens_the_view_that_says_it(folder: str) -> None:
+    path, _, query = walk(opened(folder, blank_at=str(SAT)))[0]["hidden"]["ranked"].partition("?")
+    there = open_page(path, **dict(parse_qsl(query)))
+    vocabulary = load(folder).trace(TEXT.replace("sat", "[MASK]")).logits[SAT].argsort(descending=True)
+    rank = vocabulary.tolist().index(load(folder).read(TEXT)[0].ids[SAT]) + 1
+    assert f"<b>sat</b>, position {SAT}, masked: rank {rank:,}," in "".join(
+        html.proto.body for html in there.get("html")
+    )
+    of_two_pieces = opened(folder, text="The embeddings sat.", blank_at="2")
+    assert walk(of_two_pieces)[0]["hidden"]["ranked"] == ""
 
 
 def test_the_hidden_word_is_followed_into_another_text(folder: str) -> None:
     at = opened(folder, blank_at=str(SAT), q=str(SAT))
     at.text_area(key="text").set_value(f"Today {TEXT}").run()
     assert at.query_params["blank_at"] == str(SAT + 1)
-    assert walk(at)[0]["hidden"] == {"row": SAT + 1, "word": "sat", "label": "sat"}
+    assert hidden(at) == {"row": SAT + 1, "word": "sat", "label": "sat"}
     at.text_area(key="text").set_value("All is other here.").run()
     assert "blank_at" not in at.query_params
     assert walk(at)[0]["hidden"] is None

@@ -37,6 +37,12 @@ def walk(at: AppTest) -> tuple[dict[str, Any], Document]:
     return header, document_of(header)
 
 
+def hidden(at: AppTest) -> dict[str, Any]:
+    """Return which word is hidden, without the way to its rank."""
+    shown: dict[str, Any] = walk(at)[0]["hidden"]
+    return {name: value for name, value in shown.items() if name != "ranked"}
+
+
 def values(at: AppTest) -> dict[str, Any]:
     """Return what is chosen."""
     chosen: dict[str, Any] = payload(at, "walk")[0]["values"]

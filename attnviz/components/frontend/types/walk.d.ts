@@ -30,6 +30,8 @@ interface HiddenWord {
   row: number;
   word: string;
   label: string;
+  /** The address of the view that says where it stands among all guesses; "" where none does. */
+  ranked: string;
 }
 /** What the user asks of the page besides the values of a link. */
 interface WalkRequests {

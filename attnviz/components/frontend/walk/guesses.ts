@@ -100,6 +100,7 @@ export function hidingOf(
     "p",
     { class: "hiding" },
     hidden && button("show", null, `Show ${quoted(hidden.word)} again`),
+    hidden?.ranked && template("a", { href: hidden.ranked }, `The rank of ${quoted(hidden.word)}`),
     hides &&
       isWord &&
       button("hide", pinned, `Hide ${quoted(wordOf(query, pinned))}${hidden ? " instead" : ", to be guessed"}`),
