@@ -19,6 +19,8 @@ from attnviz.ui.train.plans import stage_plan_of
 from attnviz.ui.train.text import built_in_facts
 from tests.browser.settle import in_the_end, settled
 
+pytestmark = pytest.mark.page("one_page")
+
 STEPS = 30
 MINUTE = 60_000
 VIEW = {"steps": STEPS, "train_dropout": 0.1, "decay": "cosine", "seed": 0}
@@ -42,24 +44,36 @@ def trained(page: Page, name: str) -> float:
     return float(row.locator("td").nth(4).get_attribute("data-value") or "nan")
 
 
-def test_two_stages_are_trained_and_the_table_and_a_loss_are_read(page: Page, app_url: str) -> None:
+def test_a_covered_row_is_guessed_and_revealed(page: Page, app_url: str) -> None:
+    page.goto(f"{app_url}/train?train_part=text&rung=head&q=4&k=3&predict=1")
+    reading = page.locator(".model-series .head-parts .reading")
+    guess = page.locator(".model-series .head-parts .guess")
+    expect(guess).to_contain_text("Row 4, “a”, is covered.", timeout=MINUTE)
+    expect(reading).to_have_text("Covered.")
+    settled(page)
+    page.get_by_role("button", name="Reveal", exact=True).click()
+    expect(guess).to_contain_text("the largest is column 3 (“w”), with 0.64")
+    expect(reading).to_have_text(re.compile(r"0\.64"))
+    expect(page).not_to_have_url(re.compile("predict"))
+
+
+def test_a_stage_is_trained_and_the_table_and_a_loss_are_read(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/train?train_part=text&steps={STEPS}&train_dropout=0.1&decay=cosine")
     page.locator(".model-series tr[data-stage]").first.wait_for(timeout=MINUTE)
     settled(page)
-    assert trained(page, "bigram") == pytest.approx(loss_here(0), abs=1e-4)
     assert trained(page, "head") == pytest.approx(loss_here(1), abs=1e-4)
     lines = page.locator(".model-series .lines path")
     assert lines.evaluate_all("all => all.map((one) => one.textContent)")[1:] == [
-        "One head before: recorded", "Bigram", "One head", f"counted bigram: {built_in_facts().floor:.3f}"
+        "One head before: recorded", "One head", f"counted bigram: {built_in_facts().floor:.3f}"
     ]  # fmt: skip
     before = "Faint: “One head” trained before, recorded (1.76 after 2,000 steps)"
     expect(page.locator(".model-series .faint")).to_have_text(before)
-    # One step of the GPT, and a second one.
-    page.locator('tr[data-stage="gpt"] .name').click()
+    # One step of another stage, and a second one.
+    page.locator('tr[data-stage="heads"] .name').click()
     for step in (1, 2):
         page.locator(".model-series .one").click()
         expect(page.locator(".model-series .state")).to_have_text(
-            f"+ depth: a GPT: Step {step} of {STEPS} · stopped", timeout=MINUTE
+            f"Four heads: Step {step} of {STEPS} · stopped", timeout=MINUTE
         )
     page.locator('tr[data-stage="head"] .name').click()
     expect(page.locator(".model-series .written")).to_have_attribute("data-step", str(STEPS), timeout=MINUTE)
@@ -107,16 +121,3 @@ def test_two_stages_are_trained_and_the_table_and_a_loss_are_read(page: Page, ap
     ids = [facts.labels.index(one) for one in line[32:72] + "\n" * (len(line) <= 72)]
     assert [int(one) for one in second.locator(".id").all_inner_texts()] == ids
     expect(page).to_have_url(re.compile("cut=chunks"))
-
-
-def test_a_covered_row_is_guessed_and_revealed(page: Page, app_url: str) -> None:
-    page.goto(f"{app_url}/train?train_part=text&rung=head&q=4&k=3&predict=1")
-    reading = page.locator(".model-series .head-parts .reading")
-    guess = page.locator(".model-series .head-parts .guess")
-    expect(guess).to_contain_text("Row 4, “a”, is covered.", timeout=MINUTE)
-    expect(reading).to_have_text("Covered.")
-    settled(page)
-    page.get_by_role("button", name="Reveal", exact=True).click()
-    expect(guess).to_contain_text("the largest is column 3 (“w”), with 0.64")
-    expect(reading).to_have_text(re.compile(r"0\.64"))
-    expect(page).not_to_have_url(re.compile("predict"))
