@@ -29,7 +29,7 @@ STATES = {"to.be.visible": ("visible", "hidden"), "to.be.hidden": ("hidden", "vi
 def look_often() -> None:
     """Have all expectations of this process wait in rounds; how long they wait in all stays as it is."""
     for kind in (LocatorAssertions, PageAssertions):
-        kind._call_expect = _in_rounds(kind._call_expect)  # type: ignore[method-assign]
+        kind._call_expect = _in_rounds(kind._call_expect)  # type: ignore[assignment, method-assign]
 
 
 def _in_rounds(call: Call) -> Call:
