@@ -21,7 +21,7 @@ from attnviz.training.text.corpus import built_in
 from attnviz.training.text.subject import Text, validation_loss
 from attnviz.ui.train.plans import stage_plan_of
 from attnviz.ui.train.text import built_in_facts
-from tests.browser.settle import frames, in_the_end, settled
+from tests.browser.settle import frames, in_the_end, settled, settled_at
 
 pytestmark = pytest.mark.page("one_page")
 
@@ -126,6 +126,19 @@ def test_a_stage_is_trained_and_the_table_and_a_loss_are_read(page: Page, app_ur
     ids = [facts.labels.index(one) for one in line[32:72] + "\n" * (len(line) <= 72)]
     assert [int(one) for one in second.locator(".id").all_inner_texts()] == ids
     expect(page).to_have_url(re.compile("cut=chunks"))
+
+
+def test_a_turned_phone_stacks_the_tables_of_pairs(page: Page, app_url: str) -> None:
+    grid = "deepFind('.pairs .attnviz-board')?.attnviz.shown?.grid"
+    page.set_viewport_size({"width": 844, "height": 390})
+    settled_at(page, f"{app_url}/train?train_part=text&text_view=table")
+    page.wait_for_function(f"() => {grid}?.flat().length === 2")  # the counted table comes before the learned one
+    assert page.evaluate(grid) == [[0, 1]]
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_function(f"() => {grid}?.length === 2")
+    expect(page.locator(".pairs .large")).to_have_class("large two")
+    page.set_viewport_size({"width": 844, "height": 390})
+    page.wait_for_function(f"() => {grid}?.length === 1")
 
 
 # ---- Generate
