@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from types import MappingProxyType
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Error, Page, expect
 
 from tests.browser.apps.explored import Explore, Explored
 from tests.browser.apps.operands import Operands, document
@@ -99,3 +99,22 @@ def line(watch_of_line: Watch, request: pytest.FixtureRequest) -> Iterator[Line]
     """A connection that a test can hold up, with one page for all tests of a file; see `one_page`."""
     for page in page_of(watch_of_line, request):
         yield line_of(page)
+
+
+@pytest.fixture(scope="module")
+def watch_offline(browser: Browser, idle: dict[str, list[Watch]]) -> Iterator[Watch]:
+    """A context for `offline_page`, in one file."""
+    watch = lent(browser, idle, offline=True)
+    watch.give_pages(LAPTOP)
+    yield watch
+    watch.clean()
+    idle[kind_of({"offline": True})].append(watch)
+
+
+@pytest.fixture
+def offline_page(watch_offline: Watch, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A page without a network for all tests of a file: each opens files of the disk, and nothing of it goes on."""
+    for page in page_of(watch_offline, request):
+        yield page
+        with suppress(Error):
+            page.evaluate("() => { sessionStorage.clear(); localStorage.clear(); }")

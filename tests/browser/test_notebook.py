@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from time import monotonic, sleep
 from typing import Any
@@ -24,6 +25,7 @@ from PIL import Image
 from playwright.sync_api import Locator, Page, expect
 from torch.nn import functional as F
 
+from attnviz.trace.trace import Trace
 from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.server import ROOT, free_port
 from tests.browser.settle import TIMEOUT_S, frames, in_the_end
@@ -167,9 +169,14 @@ def jupyter(tmp_path: Path) -> Iterator[str]:
         yield url
 
 
+@cache
+def trace() -> Trace:
+    return built_in_model().trace(TEXT)
+
+
 def weights(layer: int, head: int) -> np.ndarray:
     """Compute a head's weights with torch, (T, T)."""
-    given = built_in_model().trace(TEXT).layer(layer)
+    given = trace().layer(layer)
     query, key = given.query[head].double(), given.key[head].double()
     found: np.ndarray = F.softmax(query @ key.T / query.shape[1] ** 0.5, -1).numpy()
     return found
@@ -199,7 +206,7 @@ def test_widgets_are_pointed_at_read_set_and_saved(page: Page, jupyter: str, tmp
     np.testing.assert_allclose(view.matrix("weights"), weights(0, 2), atol=1e-6)
     notebook.ask(3, 'widget.step = "qkv"')  # and the projections of a head that was not the first
     view.shows(step="qkv")
-    projections = built_in_model().trace(TEXT).layer(0).projections
+    projections = trace().layer(0).projections
     assert projections is not None
     weight = projections["query"].weight
     assert weight is not None

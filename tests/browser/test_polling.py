@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from time import monotonic
+from typing import Any
 
 import pytest
+from playwright._impl.frame import Frame
 from playwright.sync_api import Error, Page, expect
 
 from tests.browser import polling
@@ -31,6 +34,38 @@ def test_what_never_comes_fails_when_the_time_is_up(page: Page) -> None:
     assert monotonic() - since >= 0.45
     with pytest.raises(AssertionError):
         expect(page.locator("body")).not_to_be_attached(timeout=1)
+
+
+def test_the_page_is_not_described_before_what_is_waited_for_is_there(
+    plain_page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, ask = list[str](), Frame._expect
+
+    def counted(self: Frame, selector: str, expression: str, *others: Any) -> Any:
+        if expression != "to.have.count" and not expression.endswith(".array"):
+            asked.append(expression)  # each look that is in vain describes the page
+        return ask(self, selector, expression, *others)
+
+    monkeypatch.setattr(Frame, "_expect", counted)
+    one = plain_page.locator("p")
+    plain_page.evaluate("""setTimeout(() => {
+      document.body.innerHTML = '<p class="a" data-x="’ 1">one</p><i hidden>two</i>';
+      location.hash = 'there';
+    }, 200)""")
+    expect(one).to_be_visible()
+    expect(one).to_have_text("one")
+    later = "(change) => setTimeout(change, 200)"
+    for change, expectation in (
+        ("document.querySelector('p').textContent = 'three of them'", lambda: expect(one).to_contain_text("three")),
+        ("document.querySelector('p').dataset.x = '’ 2'", lambda: expect(one).to_have_attribute("data-x", "’ 2")),
+        ("document.querySelector('p').className = 'b'", lambda: expect(one).to_have_class("b")),
+        ("location.hash = 'elsewhere'", lambda: expect(plain_page).to_have_url(re.compile("elsewhere$"))),
+        ("document.querySelector('p').hidden = true", lambda: expect(one).to_be_hidden()),
+    ):
+        asked.clear()
+        plain_page.evaluate(f"() => ({later})(() => {{ {change} }})")
+        expectation()
+        assert asked == [], change
 
 
 @pytest.mark.parametrize("selector", ["div", "div[["])

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from playwright.sync_api import Page, expect
-
 from tests.browser.modules import Run
-from tests.browser.settle import settled_at
 
 WATCH = """
   /** How many changes of these kinds there were below `root` since the last call. */
@@ -122,16 +119,3 @@ def test_of_a_text_only_the_characters_that_change_are_written(run: Run) -> None
     calls = [count for count, _ in views]
     assert (calls[1], calls[3]) == (2, 2)
     assert calls[5] <= 8
-
-
-def test_a_turned_phone_stacks_the_tables_of_pairs(page: Page, app_url: str) -> None:
-    grid = "deepFind('.pairs .attnviz-board')?.attnviz.shown?.grid"
-    page.set_viewport_size({"width": 844, "height": 390})
-    settled_at(page, f"{app_url}/train?train_part=text&text_view=table")
-    page.wait_for_function(f"() => {grid}?.flat().length === 2")  # the counted table comes before the learned one
-    assert page.evaluate(grid) == [[0, 1]]
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.wait_for_function(f"() => {grid}?.length === 2")
-    expect(page.locator(".pairs .large")).to_have_class("large two")
-    page.set_viewport_size({"width": 844, "height": 390})
-    page.wait_for_function(f"() => {grid}?.length === 1")

@@ -16,20 +16,32 @@ from attnviz.links.link import DEFAULT_TEXT
 from attnviz.measures.mistakes import TEXTS
 from attnviz.steps import STEPS
 from tests.browser.board import matrix
-from tests.browser.contexts import Contexts
 from tests.browser.settle import frames
 from tests.loaded import built_in_model
 
+pytestmark = pytest.mark.page("offline_page")
+
 WALK = ".walk .attnviz-board"
 HEADS = ".explorer .attnviz-board"
-PARTS = {"bert": slice(2, 4), "forming": slice(2, 4)}
-"""Scenes of lessons whose trainings and models take long; tests/unit/export/test_web.py builds all of them"""
+PARTS = {
+    "attention": (3, 8, 9), "heads": (2, 3, 4, 5), "mistakes": (0, 1), "transformer": (2, 6),
+    "bert": (2, 3), "forming": (2, 3),
+}  # fmt: skip
+"""The scenes that are in the sites of these tests: tests/unit/export/test_web.py builds whole lessons"""
 LESSONS = {
-    **{name: shipped()[name] for name in ("attention", "heads", "mistakes", "transformer")},
-    **{name: replace(shipped()[name], scenes=shipped()[name].scenes[part]) for name, part in PARTS.items()},
-    "gallery": gallery_lesson(),
+    **{
+        name: replace(shipped()[name], scenes=tuple(shipped()[name].scenes[n] for n in at))
+        for name, at in PARTS.items()
+    },
+    "gallery": replace(gallery_lesson(), scenes=gallery_lesson().scenes[:2]),
 }
 """Together they have scenes of each kind of page that a site has"""
+SEEN = {
+    (scene.page, bool(scene.question), bool(scene.steps)): (name, number)
+    for name, lesson in LESSONS.items()
+    for number, scene in enumerate(lesson.scenes, 1)
+}
+"""A scene of each kind"""
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +51,7 @@ def sites(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, lesson in LESSONS.items():
         file = folder / f"{name}.yaml"
         file.write_text(write_lesson(lesson), encoding="utf-8")
-        assert main(["site", str(file) if name in PARTS else name, "--out", str(folder / name), "--quiet"]) == 0
+        assert main(["site", str(file), "--out", str(folder / name), "--quiet"]) == 0
     return folder
 
 
@@ -54,29 +66,24 @@ def opened(page: Page, file: Path) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("name", LESSONS)
-def test_a_page_of_each_kind_opens_without_a_network(new_context: Contexts, sites: Path, name: str) -> None:
-    page = new_context(offline=True).new_page()
+def test_a_page_of_each_kind_opens_without_a_network(page: Page, sites: Path) -> None:
+    for name, lesson in LESSONS.items():
+        assert len(list((sites / name).glob("*.html"))) == len(lesson.scenes) + 1
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    files = sorted((sites / name).glob("*.html"))
-    scenes = LESSONS[name].scenes
-    assert len(files) == len(scenes) + 1
-    kinds = {(scene.page, bool(scene.question)): f"scene-{n:02d}.html" for n, scene in enumerate(scenes, 1)}
+    files = [sites / "heads" / "index.html", *(sites / name / f"scene-{n:02d}.html" for name, n in SEEN.values())]
     for file in files:
-        if file.stem.startswith("scene-") and file.name not in kinds.values():
-            continue
         assert opened(page, file) == []
         for picture in page.locator(".attnviz-picture, .mistake img").all():
             assert picture.evaluate("(image) => image.naturalWidth") > 0
-    inside = (sites / name).as_uri()
-    assert [url for url in asked if not url.startswith((inside, "data:", "blob:"))] == []
+        inside = file.parent.as_uri()
+        assert [url for url in asked if not url.startswith((inside, "data:", "blob:"))] == []
+        asked.clear()
 
 
-def test_a_scene_of_heads_shows_them_all_and_keeps_the_keys_of_a_scene(new_context: Contexts, sites: Path) -> None:
-    scenes = shipped()["heads"].scenes
+def test_a_scene_of_heads_shows_them_all_and_keeps_the_keys_of_a_scene(page: Page, sites: Path) -> None:
+    scenes = LESSONS["heads"].scenes
     number, scene = next((n, one) for n, one in enumerate(scenes, 1) if one.page == "heads" and "layer" in one.values())
-    page = new_context(offline=True).new_page()
     opened(page, sites / "heads" / f"scene-{number:02d}.html")
     link = scene.values()
     layer, head = int(link["layer"]), int(link["head"])
@@ -98,11 +105,10 @@ def test_only_what_has_no_page_of_its_own_is_a_picture(sites: Path) -> None:
             assert ("attnviz-picture" in text) == (scene.page in ("tokens", "train", "bert")), (name, number)
 
 
-def test_a_scene_goes_through_its_steps_before_the_next_scene(new_context: Contexts, sites: Path) -> None:
-    lesson = shipped()["attention"]
+def test_a_scene_goes_through_its_steps_before_the_next_scene(page: Page, sites: Path) -> None:
+    lesson = LESSONS["attention"]
     number = next(n for n, scene in enumerate(lesson.scenes, 1) if scene.steps)
     scene = lesson.scenes[number - 1]
-    page = new_context(offline=True).new_page()
     opened(page, sites / "attention" / f"scene-{number:02d}.html")
 
     def is_at(step: str) -> None:
@@ -122,10 +128,9 @@ def test_a_scene_goes_through_its_steps_before_the_next_scene(new_context: Conte
     page.wait_for_url(f"**/scene-{number - 1:02d}.html*")
 
 
-def test_what_is_right_beside_a_mistake_stays_hidden_until_it_is_revealed(new_context: Contexts, sites: Path) -> None:
-    scene = shipped()["mistakes"].scenes[0]
+def test_what_is_right_beside_a_mistake_stays_hidden_until_it_is_revealed(page: Page, sites: Path) -> None:
+    scene = LESSONS["mistakes"].scenes[0]
     text = next(iter(TEXTS.values()))
-    page = new_context(offline=True).new_page()
     opened(page, sites / "mistakes" / "scene-01.html")
     expect(page.get_by_text(scene.asked)).to_be_visible()
     expect(page.get_by_text(text.wrong)).to_be_visible()
@@ -139,11 +144,10 @@ def test_what_is_right_beside_a_mistake_stays_hidden_until_it_is_revealed(new_co
     page.wait_for_url("**/scene-02.html*")
 
 
-def test_a_scene_with_a_question_covers_its_row_until_it_is_revealed(new_context: Contexts, sites: Path) -> None:
-    lesson = shipped()["heads"]
+def test_a_scene_with_a_question_covers_its_row_until_it_is_revealed(page: Page, sites: Path) -> None:
+    lesson = LESSONS["heads"]
     number = next(n for n, scene in enumerate(lesson.scenes, 1) if scene.question)
     scene = lesson.scenes[number - 1]
-    page = new_context(offline=True).new_page()
     opened(page, sites / "heads" / f"scene-{number:02d}.html")
     attentions = built_in_model().trace(scene.values()["text"]).attentions(int(scene.values()["layer"])).numpy()
     wanted = attentions[int(scene.values()["head"])]

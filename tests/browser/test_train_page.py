@@ -10,12 +10,17 @@ import numpy as np
 import pytest
 from playwright.sync_api import Page, expect
 
+from attnviz.training.tagged.files import tagged_files
 from attnviz.ui.train.arrays import accuracy_without, at_snapshots, heads_of, reading_of
+from tests.app.test_train_tagged import TEST, TRAIN
 from tests.browser.board import matrix
 from tests.browser.contexts import Contexts
+from tests.browser.settings import open_settings
 from tests.browser.settle import frames, in_the_end, settled, settled_once_at
 from tests.browser.web_pages import opened as opened_from_disk
 from tests.training import TASK, model_after
+
+pytestmark = pytest.mark.page("one_page")
 
 TEXT = "qweasdqweasdqweasd"
 STEPS, RATE = 60, 0.01
@@ -122,9 +127,7 @@ def test_a_head_forms_and_its_snapshots_are_torchs_and_played_and_exported(
     expect(page.locator(".st-key-trained_card")).to_contain_text("After 45 steps")
 
 
-def test_a_training_on_a_phone_survives_a_change_of_page_and_a_reload_and_has_a_control(
-    app_url: str, new_context: Contexts
-) -> None:
+def test_a_training_on_a_phone_survives_a_change_of_page_and_a_reload(app_url: str, new_context: Contexts) -> None:
     context = new_context(viewport={"width": 390, "height": 844}, has_touch=True, is_mobile=True)
     page = opened(context.new_page(), app_url, SHORT)
     assert page.evaluate("document.documentElement.scrollWidth") == 390
@@ -135,21 +138,43 @@ def test_a_training_on_a_phone_survives_a_change_of_page_and_a_reload_and_has_a_
         assert box
         assert box["x"] >= 0
         assert box["x"] + box["width"] <= 390
-    page.locator(".training .control").click()
-    runs = page.locator(".training .runs button")
-    expect(runs).to_have_text(["2 layers, 2 heads", "control"], timeout=MINUTE)
-    expect(page.locator(".training .about")).to_contain_text("One layer cannot do it")
-    expect(page.locator(".training .state")).to_contain_text("done", timeout=2 * MINUTE)
-    runs.first.click()
-    expect(runs.first).to_have_attribute("aria-pressed", "true")
-    expect(page.locator(".training .head-name")).to_contain_text("layer 1")
     page.get_by_role("link", name="Start", exact=True).click()
     settled_once_at(page, "**/lessons*")
     page.go_back()
-    expect(page.locator(".training .runs button")).to_have_count(2, timeout=MINUTE)
+    done = f"Step {FEW} of {FEW} · done"
+    expect(page.locator(".training .state")).to_have_text(done, timeout=MINUTE)
     page.reload()
-    expect(page.locator(".training .runs button")).to_have_count(2, timeout=MINUTE)
-    expect(page.locator(".training .state")).to_have_text(f"Step {FEW} of {FEW} · done")
+    expect(page.locator(".training .state")).to_have_text(done, timeout=MINUTE)
+
+
+def test_two_files_are_trained_and_tested_on(page: Page, app_url: str, tmp_path: Path) -> None:
+    files = tagged_files(TRAIN, TEST)
+    page.goto(f"{app_url}/train?task=tagging&steps=10&batch=16&rate=0.01")
+    page.locator(".training .large[data-step]").wait_for(timeout=MINUTE)
+    open_settings(page)
+    page.locator(".st-key-tagged_from").get_by_text("Your files").click()
+    for which, data in (("training", TRAIN), ("test", TEST)):
+        (tmp_path / f"{which}.txt").write_bytes(data)
+        page.locator(f".st-key-tagged_{which} input[type=file]").set_input_files(tmp_path / f"{which}.txt")
+        settled(page)
+    expect(page.get_by_text("No link holds the files.")).to_be_visible(timeout=MINUTE)
+    usual = f"baseline {100 * files.baseline.accuracy:.1f} %"
+    legend = page.locator(".training .legend").first
+    expect(legend).to_contain_text(usual)
+    # The line is where the axis has that share.
+    line = page.locator(".training .curves.shares .lines path.baseline")
+    rules = page.locator(".training .curves.shares .axes .rule")
+    bottom, top = (float(rules.nth(at).get_attribute("y1") or "nan") for at in (0, rules.count() - 1))
+    y = float((line.get_attribute("d") or "").split("L")[0].split(",")[1])
+    assert y == pytest.approx(bottom + (top - bottom) * files.baseline.accuracy, abs=0.2)
+    page.locator(".training .transport .main").click()
+    expect(page.locator(".training .state")).to_have_text("Step 10 of 10 · done", timeout=3 * MINUTE)
+    expect(legend).to_contain_text(usual)
+    assert "she" not in page.url
+    expect(
+        page.locator(".st-key-tagged_training")
+    ).not_to_be_visible()  # the fields fold away; the settings are in reach
+    expect(page.get_by_text("More settings")).to_be_in_viewport()
 
 
 def test_stop_one_step_and_continue_with_keys(page: Page, app_url: str) -> None:

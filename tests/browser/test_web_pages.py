@@ -16,6 +16,8 @@ from tests.browser.contexts import Contexts
 from tests.browser.web_pages import exported, opened
 from tests.loaded import built_in_model
 
+pytestmark = pytest.mark.page("offline_page")
+
 TEXT = "My sister bought a bicycle because she wanted to ride it to work."
 HOSTILE = "</script><img src=x onerror=alert(1)> <!-- \u2028 <b>é</b> 🙂"
 WALK = ".walk .attnviz-board"
@@ -27,11 +29,10 @@ def names_its_axes(page: Page, board: str, panel: str) -> None:
     assert {AXIS_TITLE["query"], AXIS_TITLE["key"]} <= set(painted(page, panel, board)["all"])
 
 
-def test_a_comparison_opens_from_the_disk_with_the_numbers_of_the_model(new_context: Contexts, tmp_path: Path) -> None:
+def test_a_comparison_opens_from_the_disk_with_the_numbers_of_the_model(page: Page, tmp_path: Path) -> None:
     link = f"http://localhost/compare?text={TEXT}&source=pretrained&head=2&b_layer=3&b_head=1&q=11&k=5"
     file = exported(tmp_path, link)
     assert file.stat().st_size < 200_000
-    page = new_context(offline=True).new_page()
     assert opened(page, file) == [file.as_uri()]
     names_its_axes(page, COMPARE, "a")
     trace = built_in_model().trace(TEXT)
@@ -46,12 +47,9 @@ def test_a_comparison_opens_from_the_disk_with_the_numbers_of_the_model(new_cont
     expect(page.locator(".line")).to_contain_text("Point at a cell")
 
 
-def test_a_walk_goes_through_all_steps_and_heads_of_its_layer_without_a_network(
-    new_context: Contexts, tmp_path: Path
-) -> None:
+def test_a_walk_goes_through_all_steps_and_heads_of_its_layer_without_a_network(page: Page, tmp_path: Path) -> None:
     link = f"http://localhost/?text={TEXT}&source=pretrained&layer=3&head=1&step=weights&q=11&k=5"
     file = exported(tmp_path, link)
-    page = new_context(offline=True).new_page()
     assert opened(page, file) == [file.as_uri()]
     names_its_axes(page, WALK, "weights")
     attentions = built_in_model().trace(TEXT).attentions(3).numpy()
@@ -72,9 +70,8 @@ def test_a_walk_goes_through_all_steps_and_heads_of_its_layer_without_a_network(
     assert page.locator("html").get_attribute("class") == "lecture"
 
 
-def test_a_walk_says_what_its_pinned_score_is_made_of_without_a_network(new_context: Contexts, tmp_path: Path) -> None:
+def test_a_walk_says_what_its_pinned_score_is_made_of_without_a_network(page: Page, tmp_path: Path) -> None:
     link = f"http://localhost/?text={TEXT}&source=pretrained&layer=3&head=1&step=scores&q=11&k=5&why=1"
-    page = new_context(offline=True).new_page()
     file = exported(tmp_path, link)
     assert opened(page, file) == [file.as_uri()]
     why = page.locator(".why-score")
@@ -86,11 +83,10 @@ def test_a_walk_says_what_its_pinned_score_is_made_of_without_a_network(new_cont
     expect(why).to_contain_text("this page holds only those of the cell that was pinned when it was made.")
 
 
-def test_a_page_follows_the_theme_and_takes_the_width_that_it_is_given(new_context: Contexts, tmp_path: Path) -> None:
+def test_a_page_follows_the_theme_and_takes_the_width_that_it_is_given(page: Page, tmp_path: Path) -> None:
     file = exported(tmp_path, f"http://localhost/compare?text={TEXT}&source=pretrained&b_head=1")
     slides = tmp_path / "slides.html"
     slides.write_text(f"<!doctype html><div style='width: 500px'>{iframe(file.name, 'A & B')}</div>", encoding="utf-8")
-    page = new_context(offline=True).new_page()
     page.goto(slides.as_uri())
     inside = page.frame_locator("iframe[title='A & B']")
     inside.locator("[data-painted]").wait_for()
@@ -143,11 +139,10 @@ def test_the_page_lets_nothing_out_and_nothing_else_run(new_context: Contexts, t
     assert [(url, "csp") for url in asked] == stopped
 
 
-def test_hostile_texts_are_text(new_context: Contexts, tmp_path: Path) -> None:
+def test_hostile_texts_are_text(page: Page, tmp_path: Path) -> None:
     from urllib.parse import quote
 
     link = f"http://localhost/compare?text={quote(HOSTILE)}&b_text={quote(HOSTILE + 'a')}&tokenizer=word"
-    page = new_context(offline=True).new_page()
     page.on("dialog", lambda dialog: pytest.fail(dialog.message))
     file = exported(tmp_path, link)
     assert opened(page, file) == [file.as_uri()]

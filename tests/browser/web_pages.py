@@ -19,6 +19,7 @@ def exported(folder: Path, link: str) -> Path:
 
 def opened(page: Page, file: Path, link: str = "", *, painted: str = "[data-painted]") -> list[str]:
     """Open a file and wait until it has painted; return what the page has asked for and complained of."""
+    page.goto("about:blank")  # or only what is behind the "#" would change, where the file is open already
     found: list[str] = []
     page.on("request", lambda request: found.append(request.url))
     page.on("console", lambda message: found.append(message.text))

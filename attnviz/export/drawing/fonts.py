@@ -48,14 +48,24 @@ def _static(bold: bool) -> bytes:
     from fontTools.ttLib import TTFont
     from fontTools.varLib import instancer
 
-    font = TTFont(BytesIO(variable_font().read_bytes()), lazy=True, recalcTimestamp=False)
-    _reduce(font, sorted(font.getBestCmap()))
-    static = instancer.instantiateVariableFont(font, {"wght": BOLD if bold else REGULAR}, optimize=False)
+    static = TTFont(BytesIO(_reduced()), recalcTimestamp=False)
+    weight = {"wght": BOLD if bold else REGULAR}
+    instancer.instantiateVariableFont(static, weight, inplace=True, optimize=False)
     # PDF readers identify fonts by name, so the two weights need different names.
     for record in static["name"].names:
         if record.nameID == 6:
             record.string = f"SourceSans-{'Semibold' if bold else 'Regular'}"
     return _saved(static)
+
+
+@cache
+def _reduced() -> bytes:
+    """Return the variable font without what no export uses. To decode it takes as long as to instantiate a weight."""
+    from fontTools.ttLib import TTFont
+
+    font = TTFont(BytesIO(variable_font().read_bytes()), lazy=True, recalcTimestamp=False)
+    _reduce(font, sorted(font.getBestCmap()))
+    return _saved(font)
 
 
 def subset(text: str, bold: bool = False) -> bytes:
