@@ -31,7 +31,7 @@ from attnviz.trace.walk import Walk
 from tests.loaded import built_in_model
 from tests.pictures import Matrices, board_picture, board_picture_of
 from tests.toy import run_block, tokens_of
-from tests.unit.families import BERT, save, save_model
+from tests.unit.families import BERT, opened, save_model
 
 TOYS = {
     "default": ToyConfig(),
@@ -95,7 +95,7 @@ def walks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Walk]:
         model = load(str(save_model(make(), tmp_path_factory.mktemp(name), name)))
         found[name] = model.trace("the cat sat on the mat").walk(1, 2)
     for name, kind in FAMILIES.items():
-        model = load(str(save(name, tmp_path_factory.mktemp(name))))
+        model = opened(name)
         found[name] = model.trace("the cat sat on the mat", "the dog" if name in ("t5", "bart") else None).walk(
             1,
             2,

@@ -31,7 +31,7 @@ from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.model import Place
 from attnviz.trace.trace import Trace
 from tests.loaded import built_in_model
-from tests.unit.families import BERT, FAMILIES, HYBRIDS, save, save_model
+from tests.unit.families import BERT, FAMILIES, HYBRIDS, opened, save_model
 from tests.unit.pretrained.test_blocks import WITH_HEADS, eager, run
 
 TEXT = "the cat sat on the mat"
@@ -145,7 +145,7 @@ def test_why_there_is_no_answer_is_said(tmp_path: Path) -> None:
         return str(said.value)
 
     assert "Write [MASK] in the text" in reason(built_in_model().trace(TEXT))
-    assert reason(load(str(save("gpt2", tmp_path / "gpt2"))).trace(TEXT)) == NO_HEAD
+    assert reason(opened("gpt2").trace(TEXT)) == NO_HEAD
     toy = trace_transformer(WordTokenizer().tokenize("a cat"), None, TransformerConfig(architecture="decoder"))
     assert reason(toy) == NO_HEAD, "its weights have learned nothing"
     tagging = trained.load("tagging")
