@@ -246,7 +246,7 @@ def test_another_training_takes_the_place_of_those_that_would_follow(jobs: Jobs)
 
 def test_memory_is_limited_and_a_training_beyond_it_ends_alone(jobs: Jobs) -> None:
     there = jobs.start("b", plan(300), speed=SLOW)
-    deep = TokenConfig(26, 32, layers=12, heads=16, width=128)  # with more memory for each product of matrices
+    deep = TokenConfig(26, 32, layers=2, heads=16, width=128)  # with more memory for each product of matrices
     job = jobs.start("a", Plan("induction", deep, TrainingSettings(batch=4096)))
     status(job, "failed", "done")
     assert job.view.message == (
