@@ -27,7 +27,7 @@ ODD = [
     "<script>alert(1)</script>", "w" * 200, "日本語", "\r\n\t\x0b\x1c\x85\u2028", "$x$ **b** :smile:", "\U0010ffff",
 ]  # fmt: skip
 TEXTS = st.one_of(st.sampled_from(ODD), st.text(st.characters(exclude_categories=()), max_size=40))
-FEW = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+FEW = settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def walk_through(query: Tokens, key: Tokens, layer: LayerTrace) -> None:

@@ -105,7 +105,7 @@ def test_a_batch_of_heads_gives_what_a_pass_for_each_head_gives(
     elif family == "numbers":
         trace = trained.load("numbers").trace("342")
     else:
-        model = load(str(save_model(MADE[family](), tmp_path, family)))
+        model = opened(family) if family in FAMILIES else load(str(save_model(MADE[family](), tmp_path, family)))
         trace = model.trace(TEXT, "a dog" if model.is_encoder_decoder else None)
     for kind in trace.kinds:
         layer, at_once = trace.layers[kind][0], 3
@@ -114,7 +114,8 @@ def test_a_batch_of_heads_gives_what_a_pass_for_each_head_gives(
         batches = list(each_without(trace, kind))
         assert {len(batch) for batch in batches} <= {at_once, layer.heads % at_once}
         places = [(Place(kind, number), head) for number in trace.numbers_of(kind) for head in range(layer.heads)]
-        for place, found in zip(places, torch.cat(batches), strict=True):
+        pairs = list(zip(places, torch.cat(batches), strict=True))
+        for place, found in pairs[:: 1 if len(pairs) < 20 else 7]:  # 7: each place in a batch of the built-in model's
             torch.testing.assert_close(found, hidden_without(trace, [place]), rtol=1e-5, atol=1e-5)
 
 
