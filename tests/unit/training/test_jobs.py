@@ -359,12 +359,12 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def test_a_training_ends_when_its_visitor_has_gone() -> None:
     here, clock = {"b"}, Clock()
-    jobs = Jobs(is_here=here.__contains__, clock=clock)
+    jobs = Jobs(Limits(running=1), is_here=here.__contains__, clock=clock)
     try:
         gone, stays = (jobs.start(name, plan(3000), speed=SLOW) for name in "ab")
         clock.now = LEASE - 1
         jobs.look()
-        assert gone.view.status == "running"
+        assert (gone.view.status, stays.view.status) == ("running", "queued")
         clock.now = LEASE + 1
         jobs.look()
         assert (gone.view.status, gone.view.can_continue, jobs.job("a")) == ("stopped", False, None)
