@@ -26,6 +26,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, cast
 
 from attnviz.cluster import ClusterError, connected, first_line
+from attnviz.corpus.attempts import Attempts
 from attnviz.corpus.blocks import Block, Read, read_block
 from attnviz.corpus.run import Job
 from attnviz.corpus.sentences import Reader
@@ -139,18 +140,6 @@ STORE_BYTES = 512 * 2**20
 """Ray's memory for results, if Ray is started on this machine"""
 FASTEST = 1
 """zlib's compression level: sums are mostly zeros, so 3 MB become 0.3"""
-
-
-class Attempts:
-    """Counts how often each block was started: Ray itself would retry forever a block that kills its actors."""
-
-    def __init__(self) -> None:
-        self._begun: Counter[int] = Counter()
-
-    def begin(self, number: int) -> int:
-        """Count a start of a block, and return the number of its starts so far."""
-        self._begun[number] += 1
-        return self._begun[number]
 
 
 class Actor:

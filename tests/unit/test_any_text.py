@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from functools import cache
-from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 import torch
@@ -13,14 +11,14 @@ from hypothesis import strategies as st
 
 from attnviz.figures import step_spec
 from attnviz.formulas import mathml
-from attnviz.pretrained import PretrainedModel, load
+from attnviz.pretrained import PretrainedModel
 from attnviz.steps import ATTENTION
 from attnviz.tokens import CharVocab, NoTokensError, Tokens, WordPiece, WordTokenizer
 from attnviz.toy.config import MAX_TOKENS, ToyConfig
 from attnviz.trace.layer import LayerTrace
 from attnviz.trace.walk import Walk
 from tests.toy import run_block
-from tests.unit.families import FAMILIES, save
+from tests.unit.families import FAMILIES, opened
 
 COMPUTED = list(ATTENTION)
 ODD = [
@@ -29,13 +27,7 @@ ODD = [
     "<script>alert(1)</script>", "w" * 200, "日本語", "\r\n\t\x0b\x1c\x85\u2028", "$x$ **b** :smile:", "\U0010ffff",
 ]  # fmt: skip
 TEXTS = st.one_of(st.sampled_from(ODD), st.text(st.characters(exclude_categories=()), max_size=40))
-FEW = settings(max_examples=8, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-
-
-@cache
-def model_of(family: str) -> PretrainedModel:
-    with TemporaryDirectory() as folder:
-        return load(str(save(family, Path(folder))))
+FEW = settings(max_examples=4, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def walk_through(query: Tokens, key: Tokens, layer: LayerTrace) -> None:
@@ -64,14 +56,14 @@ def walk_through(query: Tokens, key: Tokens, layer: LayerTrace) -> None:
 @FEW
 @given(text=TEXTS, pair=st.none() | TEXTS)
 def test_in_every_family(family: str, text: str, pair: str | None) -> None:
-    shown_or_refused(model_of(family), text, pair)
+    shown_or_refused(opened(family), text, pair)
 
 
 @pytest.mark.parametrize(("n", "family"), [*enumerate(FAMILIES)])
 def test_odd_texts_in_every_family(n: int, family: str) -> None:
     """The first four in each, of the others every fourth."""
     for text in (*ODD[:4], *ODD[4 + n % 4 :: 4]):
-        shown_or_refused(model_of(family), text, None)
+        shown_or_refused(opened(family), text, None)
 
 
 def shown_or_refused(model: PretrainedModel, text: str, pair: str | None) -> None:
@@ -109,7 +101,7 @@ def _wordpiece() -> WordPiece:
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_thousand_words_are_cut_to_what_the_model_takes(family: str) -> None:
-    model = model_of(family)
+    model = opened(family)
     trace = model.trace("word " * 1000, "and " * 1000)
     kind = trace.kinds[-1]
     cut = trace.query_tokens(kind)

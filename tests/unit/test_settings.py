@@ -149,13 +149,14 @@ def runs_at_import(tree: ast.AST) -> Iterator[ast.AST]:
 
 def settings_read(source: str) -> list[int]:
     """Return the lines where the import of a module reads settings or the environment."""
+    if not re.search("settings|environ|getenv", source):
+        return []
     found = []
     for node in runs_at_import(ast.parse(source)):
-        written = ast.unparse(node)
         is_call = isinstance(node, ast.Call) and re.fullmatch(
             r"(\w+\.)*(settings|getenv|environ\.get|environ\.copy|environb?\.items)", ast.unparse(node.func)
         )
-        is_item = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and "environ" in written
+        is_item = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and "environ" in ast.unparse(node)
         if is_call or is_item:
             found.append(node.lineno)
     return sorted(set(found))

@@ -11,7 +11,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache
+from functools import cache, lru_cache
 from importlib.util import find_spec
 from io import BytesIO
 from pathlib import Path
@@ -74,10 +74,15 @@ def subset(text: str, bold: bool = False) -> bytes:
     Raises:
         FontError: see `ttf`.
     """
+    return _subset(tuple(sorted({ord(character) for character in text} & _widths(bold).keys())), bold)
+
+
+@lru_cache(64)  # some 10 kB each: the light and the dark picture of a page have the same characters
+def _subset(codes: tuple[int, ...], bold: bool) -> bytes:
     from fontTools.ttLib import TTFont
 
     font = TTFont(BytesIO(ttf(bold)), recalcTimestamp=False)  # the same characters give the same file
-    _reduce(font, sorted({ord(character) for character in text} & set(_widths(bold))))
+    _reduce(font, list(codes))
     return _saved(font, "woff2")
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -29,6 +30,7 @@ from attnviz.bert.ablation import (
     spearman,
 )
 from attnviz.bert.search import built_in as reference
+from attnviz.export.code.bert import uses
 from attnviz.export.code.bert.uses import BY_MEAN_LINES, WITHOUT_LINES, without_script
 from attnviz.pretrained import PretrainedModel
 from attnviz.pretrained.built_in import BuiltInModel
@@ -250,12 +252,20 @@ def expected(texts: Sequence[str], *, by_mean: bool) -> tuple[torch.Tensor, torc
     return cosine(before, after), cosine(before.mean(0), after.mean(0))
 
 
+def test_the_script_has_all_sentences_of_the_mean() -> None:
+    names: dict[str, list[str]] = {}
+    script = without_script(ODD_TEXT, OFF, by_mean=True)
+    exec(re.search(r"^REFERENCE = \[.*?^\]$", script, re.DOTALL | re.MULTILINE)[0], names)  # type: ignore[index]
+    assert names["REFERENCE"] == list(reference().sentences)
+
+
 @pytest.mark.parametrize("by_mean", [False, True])
-def test_the_script_prints_what_is_shown(by_mean: bool, tmp_path: Path) -> None:
+def test_the_script_prints_what_is_shown(by_mean: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(uses, "reference", lambda: SimpleNamespace(sentences=REFERENCE))  # not a hundred and eighty
     done = run_alone(without_script(ODD_TEXT, OFF, by_mean=by_mean), cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     printed = [float(one) for one in re.findall(r"(-?\d\.\d{4})$", done.stdout, re.MULTILINE)]
-    of_tokens, whole = expected(reference().sentences, by_mean=by_mean)
+    of_tokens, whole = expected(REFERENCE, by_mean=by_mean)
     assert printed == pytest.approx([*of_tokens.tolist(), float(whole)], abs=6e-5)
 
 

@@ -15,7 +15,7 @@ from attnviz.bert.blank import completed, fill, label_for, lacks, last_word, mas
 from attnviz.export.code.bert.uses import blank_script
 from attnviz.pretrained import PretrainedModel, load
 from tests.memory import held
-from tests.unit.families import BART, BERT, SIZES, save, save_model
+from tests.unit.families import BART, BERT, SIZES, opened, save_model
 
 TEXT = "The cat [MASK] on the [MASK] near Ann."
 MODELS = ("bert", "roberta")
@@ -120,13 +120,13 @@ def test_what_can_be_masked_and_what_is_masked_by_itself(model: PretrainedModel)
     assert last_word(model, read(model, "?!")) == maskable(model, read(model, "?!"))[-1]
 
 
-def test_what_is_not_there_is_refused(model: PretrainedModel, tmp_path: Path) -> None:
+def test_what_is_not_there_is_refused(model: PretrainedModel) -> None:
     tokens = read(model, "Ann sat")
     with pytest.raises(ValueError, match=r"^there is no mask in the text$"):
         fill(model, tokens)
     with pytest.raises(IndexError, match="position 99"):
         fill(model, tokens, (99,))
-    headless = load(str(save("bert", tmp_path / "bert")))
+    headless = opened("bert")
     with pytest.raises(ValueError, match=r"can't fill blanks$"):
         fill(headless, headless.tokenize("Ann [MASK]"))
 
@@ -202,5 +202,5 @@ def test_the_script_prints_what_is_shown(name: str, tmp_path: Path, capsys: pyte
     assert len(capsys.readouterr().out.splitlines()) == 2 + len(found.places)
 
 
-def test_the_same_model_without_its_head_is_refused(tmp_path: Path) -> None:
-    assert lacks(load(str(save("roberta", tmp_path / "roberta")))) == "head"
+def test_the_same_model_without_its_head_is_refused() -> None:
+    assert lacks(opened("roberta")) == "head"

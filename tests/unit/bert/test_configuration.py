@@ -19,7 +19,7 @@ from attnviz.pretrained import load, open_model
 from attnviz.pretrained.transformers_model import TransformersModel
 from attnviz.ui.bert.configuration import sizes
 from tests.loaded import built_in_model
-from tests.unit.families import BART, FAMILIES, save, save_model
+from tests.unit.families import BART, FAMILIES, opened, save_model
 from tests.unit.pretrained.architectures import OWN, made, tokenizer
 
 
@@ -75,9 +75,9 @@ def test_feed_forwards_of_two_widths_are_both_known(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_all_parameters_of_every_family_are_counted_once(family: str, tmp_path: Path) -> None:
+def test_all_parameters_of_every_family_are_counted_once(family: str) -> None:
     model = FAMILIES[family].make()
-    own = configuration_of(load(str(save(family, tmp_path))))
+    own = configuration_of(opened(family))
     assert own.together == sum(weight.numel() for weight in model.parameters())
     assert own.parameters["token embeddings"] == model.get_input_embeddings().weight.numel()
     assert own.heads == 4
@@ -88,8 +88,8 @@ def test_all_parameters_of_every_family_are_counted_once(family: str, tmp_path: 
 
 
 @pytest.mark.parametrize(("family", "rows"), [("gpt2", 1024), ("roberta", 66), ("bart", 1026), ("t5", None)])
-def test_positions_are_the_rows_of_their_table_if_there_is_one(family: str, rows: int | None, tmp_path: Path) -> None:
-    assert configuration_of(load(str(save(family, tmp_path)))).positions == rows
+def test_positions_are_the_rows_of_their_table_if_there_is_one(family: str, rows: int | None) -> None:
+    assert configuration_of(opened(family)).positions == rows
 
 
 def tiny(name: str, model_type: str) -> tuple[Any, Configuration]:

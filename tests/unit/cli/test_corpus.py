@@ -28,7 +28,7 @@ from attnviz.trained import recorded
 from attnviz.training.loop import DivergedError
 from tests.unit.test_layers import ROOT
 
-LINES = 16
+LINES = 6
 """Of a block"""
 STOPS = """if True:
     import os, signal, sys

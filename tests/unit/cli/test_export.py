@@ -91,7 +91,6 @@ OPENED = "text=The+cat&head=1&step=scores"
     [
         (("The cat", "--source", "toy"), ""),
         (("--link", f"http://localhost:8501/?{OPENED}"), ""),
-        (("--link", f"http://127.0.0.1:9000/?{OPENED}"), ""),
         (("--link", f"http://[::1]:9000/?{OPENED}"), ""),
         (("--link", f"https://hall.example/?{OPENED}"), "https://hall.example/?text=The+cat"),
         (("--link", f"http://localhost:8501/?{OPENED}", "--site", "http://localhost:8501"),

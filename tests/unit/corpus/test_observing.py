@@ -23,7 +23,7 @@ from attnviz.pretrained.described import find_folder
 from attnviz.pretrained.transformers_model import TransformersModel
 from attnviz.tokens import Tokens
 from tests.unit.corpus.conftest import SENTENCES
-from tests.unit.families import FAMILIES, save, save_model
+from tests.unit.families import FAMILIES, opened, save_model
 from tests.unit.pretrained.test_windows import WINDOWS
 
 
@@ -179,8 +179,8 @@ COMPARED = ("mean", "std", "offset_mean", "part_mean", "divergence")
 
 
 @pytest.mark.parametrize("name", list(FAMILIES))
-def test_batches_of_every_family_equal_single_sentences(name: str, tmp_path: Path) -> None:
-    model = load(str(save(name, tmp_path)))
+def test_batches_of_every_family_equal_single_sentences(name: str) -> None:
+    model = opened(name)
     reader = Reader(model, batch=4, pairs_every=2)
     assert reader.batch == 4
     alone, notes = reader.nothing(), list[tuple[int, str]]()
@@ -198,10 +198,8 @@ def test_batches_of_every_family_equal_single_sentences(name: str, tmp_path: Pat
     np.testing.assert_allclose(found.strongest.values, alone.strongest.values, rtol=1e-6, atol=1e-6)
 
 
-def test_a_model_that_padding_changes_reads_one_sentence_at_a_time(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    model = load(str(save("bert", tmp_path)))
+def test_a_model_that_padding_changes_reads_one_sentence_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    model = opened("bert")
     assert isinstance(model, TransformersModel)
     expected = Reader(model, batch=1).read(SENTENCES)
 

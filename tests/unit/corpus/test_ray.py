@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import pickle
-import subprocess
 import sys
 import warnings
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +27,7 @@ from attnviz.corpus.engines import EngineError
 from attnviz.corpus.run import Job, Run
 from attnviz.corpus.sentences import Reader
 from attnviz.pretrained import ModelError
-from tests.browser.server import ROOT, free_port
+from tests.browser.server import free_port
 from tests.unit.corpus.conftest import JOB, SENTENCES, equal
 from tests.unit.corpus.dying import DyingJob
 
@@ -35,17 +35,6 @@ SETTINGS = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": "a-secret-of-these-tests
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning:ray")  # Ray's own, of its own settings
 run_here = partial(engine.run_ray, gpus=0.0, address=None)
 DEADLY = "Here the actor dies."
-JOINS = """if True:
-    import os, sys
-    from attnviz.cluster import connected
-    with connected(sys.argv[1], processors=1, store_bytes=0):
-        import ray
-        if ray.get_runtime_context().gcs_address == sys.argv[1]:
-            os.kill(os.getpid(), 9)
-"""
-"""Connects to a running cluster, and dies"""
-
-
 HELPERS = ("start_monitor", "start_log_monitor", "start_api_server")
 """Processes that Ray starts beside those that compute: for more nodes, for the logs of actors, for its dashboard"""
 PORTS = ("metrics_agent_port", "metrics_export_port", "runtime_env_agent_port", "dashboard_agent_listen_port")
@@ -54,13 +43,15 @@ PORTS = ("metrics_agent_port", "metrics_export_port", "runtime_env_agent_port", 
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[str]:
-    """Ray with one processor; this process is connected to it. Yields its address."""
+    """Ray with one processor; this process has started it, left it, and connected to it. Yields its address."""
     with pytest.MonkeyPatch.context() as patched:
         for name, value in SETTINGS.items():
             patched.setenv(name, value)
         import ray
+        from ray._private import worker
         from ray._private.node import Node
         from ray._private.parameter import RayParams
+        from ray.data._internal import stats
 
         for name in HELPERS:  # Ray starts eight processes one after another, in more than its 30 s on a busy machine
             patched.setattr(Node, name, lambda *_, **__: None)
@@ -71,13 +62,21 @@ def cluster() -> Iterator[str]:
             init(*own, **given | {name: free_port() for name in PORTS})  # others at each start
 
         patched.setattr(RayParams, "__init__", with_ports)
+        patched.setattr(stats, "get_or_create_stats_actor", MagicMock())  # an actor for the dashboard
         patched.setattr("attnviz.cluster.STARTS", 4)
         with ExitStack() as running:
             with warnings.catch_warnings():  # a start that fails leaves processes for which Ray does not wait
                 warnings.simplefilter("ignore", ResourceWarning)
                 running.enter_context(connected(None, processors=1, store_bytes=engine.STORE_BYTES))
                 gc.collect()
-            yield ray.get_runtime_context().gcs_address
+            address, node = ray.get_runtime_context().gcs_address, worker._global_node
+            worker._global_node = None  # or `ray.shutdown` would end what this node has started
+            ray.shutdown()
+            with connected(address, processors=1, store_bytes=0):
+                assert ray.get_runtime_context().gcs_address == address
+                yield address
+            assert not ray.is_initialized()
+            worker._global_node = node
 
 
 @pytest.fixture(scope="module")
@@ -114,9 +113,7 @@ def test_an_actor_dies_and_what_it_would_leave_goes_on(
     monkeypatch.setattr("attnviz.cli.corpus.SAVED_EVERY", 0)
     words = ["corpus", files[0].path, "--engine", "ray", "--out", str(out), "--quiet", "--batch", "4"]
     words += ["--pairs-every", "2", "--lines", "3", "--processes", "1", "--address", cluster]
-    with subprocess.Popen([sys.executable, "-c", JOINS, cluster], cwd=ROOT) as other:
-        assert cli.main(words) == 0
-        assert other.wait(120) == -9
+    assert cli.main(words) == 0
     assert copy.exists() and not checkpoint.exists()
     assert undisturbed.statistics is not None
     statistics, card = table.read(out)

@@ -31,7 +31,6 @@ from attnviz.document.files import MAX_BYTES, read_header, write_header
 from attnviz.document.value import ARRAYS, check_header
 from attnviz.mask_reasons import MaskReasons
 from attnviz.measures.thumbnails import hidden_thumbnail, thumbnails
-from attnviz.pretrained import load
 from attnviz.steps import ATTENTION, WALK
 from attnviz.steps.picture import AXES, MatrixProduct, MorphSource, Operation, OperationKind, PanelSpec, Picture
 from attnviz.toy.config import ToyConfig
@@ -40,7 +39,7 @@ from attnviz.trace.walk import Walk
 from tests.documents import document, random_document
 from tests.loaded import built_in_model
 from tests.toy import run_block
-from tests.unit.families import save
+from tests.unit.families import opened
 
 ROOT = Path(__file__).resolve().parents[3]
 TOYS = {
@@ -55,12 +54,12 @@ ROTARY = ("rotary toy", "llama")
 
 
 @pytest.fixture(scope="module")
-def walks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Walk]:
+def walks() -> dict[str, Walk]:
     """Heads of each source, with causal, added, cross and no masks, with and without known projections."""
     found = {name: run_block((4, 8, 15, 16), config, "abcd").walk(0, 0) for name, config in TOYS.items()}
     found["minilm"] = built_in_model().trace("The cat sat on the mat.", "Did it?").walk(3, 5)
     for name, kind in FAMILIES.items():
-        model = load(str(save(name, tmp_path_factory.mktemp(name))))
+        model = opened(name)
         found[name] = model.trace("the cat sat on the mat", "the dog" if name in ("t5", "bart") else None).walk(
             1, 2, kind
         )

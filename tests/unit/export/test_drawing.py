@@ -585,3 +585,10 @@ def test_the_labels_of_a_matrix_do_not_lie_over_the_one_before_it() -> None:
             assert first.x + first.width + 20 < left < text.x < second.x
         if text.text in words["query"]:
             assert 10 + 20 < text.x - fonts.width(text.text, text.size) < text.x < first.x
+
+
+def test_pictures_with_the_same_characters_have_the_same_font_which_is_made_once() -> None:
+    font = fonts.subset("a cab")
+    assert fonts.subset("bc a") is font
+    assert TTFont(io.BytesIO(font)).getBestCmap().keys() == {ord(character) for character in " abc"}
+    assert font not in (fonts.subset("a cab", bold=True), fonts.subset("a cab."))

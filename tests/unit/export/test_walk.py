@@ -170,7 +170,8 @@ def test_why_cells_are_masked_is_seen_and_said_in_every_format() -> None:
 def picture_colours(walk: Walk) -> set[str]:
     """Return the colours of the pixels of the masked scores."""
     matrix = next(each for each in draw_sheet(sheets(walk, ["masked"])[0]).matrices if each.name == "masked")
-    return {"#{:02X}{:02X}{:02X}".format(*pixel) for pixel in np.asarray(image(matrix)).reshape(-1, 3)}
+    pixels = np.asarray(image(matrix)).reshape(-1, 3)
+    return {"#{:02X}{:02X}{:02X}".format(*pixel) for pixel in np.unique(pixels, axis=0)}
 
 
 def test_masked_cells_are_hatched_and_carry_no_number() -> None:

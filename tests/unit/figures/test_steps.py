@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,12 @@ from attnviz.figures.panels import Pin
 from attnviz.figures.steps import describe, lay_out
 from attnviz.figures.style import escape, matrix_text, shorten
 from attnviz.formatting import number
-from attnviz.pretrained import load
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.matrices import matrix
 from attnviz.trace.walk import Walk
 from tests.pictures import board_picture
 from tests.toy import run_block
-from tests.unit.families import save
+from tests.unit.families import opened
 from tests.unit.steps.test_attention import COMPUTED, walk_toy
 
 LABELS = ("the", "cat", "the", "<b>", "a" * 40)
@@ -190,8 +188,8 @@ def test_products_named_for_the_browser_are_true(qkv: str) -> None:
             np.testing.assert_allclose(array(found[result]), left @ right + bias, rtol=1e-4, atol=1e-5)
 
 
-def test_in_cross_attention_keys_come_from_the_encoder(tmp_path: Path) -> None:
-    model = load(str(save("bart", tmp_path)))
+def test_in_cross_attention_keys_come_from_the_encoder() -> None:
+    model = opened("bart")
     for texts, darkened in (("the " * 50, "on the mat"), True), (("the cat", "on " * 50), False):
         weights = panels(draw_step(model.trace(*texts).walk(1, 2, "cross"), "weights"))["weights"]
         assert (weights.zmax < 1) == darkened, "it is the keys that are many"

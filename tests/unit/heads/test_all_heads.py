@@ -17,7 +17,7 @@ from attnviz.heads.all_heads import AllHeads
 from attnviz.links.link import read_link
 from attnviz.pretrained import load
 from attnviz.trace.trace import Trace
-from tests.unit.families import save
+from tests.unit.families import opened, save
 
 TEXT = "the cat sat on the mat"
 
@@ -103,8 +103,8 @@ def test_no_file_has_the_name_of_another_texts(folder: Path, trace: Trace) -> No
         every.file(other.names()[0])
 
 
-def test_there_is_no_rollout_from_one_text_to_another(tmp_path: Path) -> None:
-    bart = load(str(save("bart", tmp_path))).trace("the cat sat", "le chat assis la")
+def test_there_is_no_rollout_from_one_text_to_another() -> None:
+    bart = opened("bart").trace("the cat sat", "le chat assis la")
     header, _ = AllHeads.of(bart, "cross").payload({}, acknowledged=3)
     assert header["files"]["rollout"] == []
     assert (header["rollout"], header["acknowledged"]) == (False, 3)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -27,11 +26,11 @@ from attnviz.heads.all_heads import (
 from attnviz.measures.summary import measure_head
 from attnviz.measures.survey import Survey, hidden_cells, rolled_out, rollout, survey, survey_name, transformed_norms
 from attnviz.measures.thumbnails import thumbnails
-from attnviz.pretrained import Kind, Trace, load
+from attnviz.pretrained import Kind, Trace
 from attnviz.trace.layer import Block, LayerTrace
 from tests.loaded import built_in_model
 from tests.payloads import read_payload
-from tests.unit.families import save
+from tests.unit.families import opened
 
 TEXT = "The cat sat on the mat, and <img src=x onerror=alert(1)> was “🙂 مرحبا”."
 
@@ -51,13 +50,13 @@ def long_trace() -> Trace:
 
 
 @pytest.fixture(scope="module")
-def bart(tmp_path_factory: pytest.TempPathFactory) -> Trace:
-    return load(str(save("bart", tmp_path_factory.mktemp("models") / "bart"))).trace("the cat sat", "le chat assis la")
+def bart() -> Trace:
+    return opened("bart").trace("the cat sat", "le chat assis la")
 
 
 @pytest.fixture(scope="module")
-def gpt2(tmp_path_factory: pytest.TempPathFactory) -> Trace:
-    return load(str(save("gpt2", tmp_path_factory.mktemp("models") / "gpt2"))).trace("the cat sat on the mat")
+def gpt2() -> Trace:
+    return opened("gpt2").trace("the cat sat on the mat")
 
 
 def sent(trace: Trace, kind: Kind) -> dict[str, Any]:
@@ -144,8 +143,8 @@ def test_a_causal_model_says_so_and_sends_no_mask(gpt2: Trace) -> None:
     np.testing.assert_array_equal(surveyed(gpt2, "decoder").hidden, np.triu(np.ones((n, n), bool), 1))
 
 
-def test_a_position_bias_is_no_part_of_the_mask(tmp_path: Path) -> None:
-    t5 = load(str(save("t5", tmp_path))).trace("the cat sat", "le chat")
+def test_a_position_bias_is_no_part_of_the_mask() -> None:
+    t5 = opened("t5").trace("the cat sat", "le chat")
     header = sent(t5, "decoder")
     assert header["causal"] is True and "hidden" not in shared(t5, "decoder")
     assert "next" not in [one["name"] for one in header["measures"]]

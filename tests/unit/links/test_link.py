@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from attnviz.links import link, values
@@ -346,12 +346,14 @@ def test_values_of_100_kb() -> None:
         assert sum(map(len, notes)) < 250, name
 
 
+@settings(max_examples=30)  # each has a value for every key
 @given(st.fixed_dictionaries(VALUES))
 def test_what_is_written_is_read_back(view: dict[str, Any]) -> None:
     link = write_link(view, KEYS)
     assert read_link(link) == (view, [])
 
 
+@settings(max_examples=30)
 @given(st.fixed_dictionaries(VALUES), st.sets(st.sampled_from(list(KEYS))))
 def test_a_link_contains_only_requested_values_that_differ_from_the_default(
     view: dict[str, Any], names: set[str]

@@ -18,7 +18,7 @@ from attnviz.toy.transformer import trace_transformer
 from attnviz.trace.layer import Block
 from attnviz.trace.trace import Trace
 from tests.loaded import built_in_model
-from tests.unit.families import save, save_model
+from tests.unit.families import opened, save_model
 from tests.unit.pretrained.test_blocks import WITH_HEADS
 from tests.unit.pretrained.test_language_heads import TEXT, theirs
 from tests.unit.toy.test_transformer import run
@@ -145,7 +145,7 @@ def test_each_state_goes_through_the_models_own_norm_and_head(family: str, tmp_p
 
 
 def test_it_is_not_known_without_a_head_or_with_a_norm_of_another_kind(tmp_path: Path) -> None:
-    assert logit_lens(load(str(save("gpt2", tmp_path / "gpt2"))).trace(TEXT), 0) is None
+    assert logit_lens(opened("gpt2").trace(TEXT), 0) is None
     llama = save_model(WITH_HEADS["llama"](), tmp_path / "llama", "llama")
     assert logit_lens(load(str(llama)).trace(TEXT), 0) is None
     assert lens_by_position(load(str(llama)).trace(TEXT), (0,)) is None

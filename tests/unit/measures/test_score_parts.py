@@ -26,7 +26,7 @@ from attnviz.trace.embedding_sum import EmbeddingSum
 from attnviz.trace.model import Place
 from attnviz.trace.trace import Trace
 from tests.loaded import built_in_model
-from tests.unit.families import save
+from tests.unit.families import opened, save
 
 SENTENCE = "My sister bought a bicycle because she wanted to ride it to work."
 TOKENS = WordTokenizer().tokenize(SENTENCE)
@@ -186,10 +186,10 @@ def test_parts_of_a_pre_norm_model_are_gradients_of_transformers_gpt2(tmp_path: 
     assert parts.norms == 1
 
 
-def test_another_layout_of_embeddings_is_one_part(tmp_path: Path) -> None:
+def test_another_layout_of_embeddings_is_one_part() -> None:
     """RoBERTa's positions begin at another row than BERT's: the sum of tables is not its X."""
     for family, has_sum in (("bert", True), ("roberta", False), ("gpt2", False)):
-        trace = load(str(save(family, tmp_path / family))).trace("one two three")
+        trace = opened(family).trace("one two three")
         assert (trace.embedding_sum is not None) == has_sum
         parts = score_parts(trace, Place(trace.kinds[0], 1), 0, (2, 1))
         assert parts.query_parts[0] == ("token" if has_sum else "embeddings")
@@ -305,8 +305,8 @@ def test_every_score_of_a_trained_model_is_the_sum_of_its_parts(name: str) -> No
 # ---- what is not known
 
 
-def test_what_is_not_known_is_a_sentence_and_the_dimensions_stay(tmp_path: Path) -> None:
-    trace = load(str(save("llama", tmp_path))).trace("one two three")  # its queries are rotated
+def test_what_is_not_known_is_a_sentence_and_the_dimensions_stay() -> None:
+    trace = opened("llama").trace("one two three")  # its queries are rotated
     parts = score_parts(trace, trace.places[1], 0, (2, 1))
     assert parts.score == pytest.approx(float(trace.head(1, 0).scores[2, 1]), rel=1e-5)
     assert parts.reason.endswith(".")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from attnviz.measures.striking import StrikingHead, most_striking, word_pairs
 from attnviz.measures.summary import is_punctuation
 from attnviz.measures.survey import hidden_cells, rolled_out, survey, survey_name
 from attnviz.measures.thumbnails import SIZE, hidden_thumbnail, thumbnails
-from attnviz.pretrained import load
 from attnviz.tokens import Tokens, WordPiece, WordTokenizer
 from attnviz.toy.config import TransformerConfig
 from attnviz.toy.transformer import trace_transformer
@@ -26,7 +24,7 @@ from attnviz.trace.trace import Trace
 from attnviz.ui.heads.table import heads_table
 from tests.loaded import built_in_model
 from tests.memory import held
-from tests.unit.families import save
+from tests.unit.families import opened
 
 CONFIG = TransformerConfig("both", depth=2, decoder_depth=3, heads=4, width=16)
 
@@ -331,8 +329,8 @@ def test_the_second_sentence_has_words_of_its_own() -> None:
 
 
 @pytest.mark.parametrize("family", ["gpt2", "bart", "t5"])
-def test_decoders_and_encoder_decoders_are_ranked_too(family: str, tmp_path: Path) -> None:
-    trace = load(str(save(family, tmp_path / family))).trace("the cat sat on the mat", "a dog ran off")
+def test_decoders_and_encoder_decoders_are_ranked_too(family: str) -> None:
+    trace = opened(family).trace("the cat sat on the mat", "a dog ran off")
     for kind in trace.kinds:
         found = most_striking(trace, kind).heads
         assert found

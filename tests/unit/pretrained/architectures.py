@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import copy
 import re
-import subprocess
 import sys
 import warnings
 from collections import defaultdict
@@ -32,6 +31,7 @@ from attnviz.pretrained.attention_interface import with_and_without_sink
 from attnviz.pretrained.configuration import auto_class
 from attnviz.pretrained.own_code import whole_of_blocks
 from attnviz.pretrained.unfit import SizeError, check_model, check_numbers
+from tests.scripts import ROOT, run_alone
 
 TABLE = Path(__file__).parents[3] / "docs" / "models.md"
 BEGIN, END = "<!-- the table begins: python -m tests.unit.pretrained.architectures -->", "<!-- the table ends -->"
@@ -187,12 +187,11 @@ def made(name: str, model_type: str) -> Any:
             config = tiny(config_class, {**OWN.get(config_class.model_type, {}), **more})
             if getattr(config, "pad_token_id", None) is not None:
                 config.pad_token_id = 0
-            with torch.device("meta"):
-                size = sum(parameter.numel() for parameter in undrawn(architecture, config).parameters())
-            if size > MOST_NUMBERS:
-                raise ValueError(f"still {size:,} parameters")
             torch.manual_seed(0)
             model = undrawn(architecture, config).eval()
+            size = sum(parameter.numel() for parameter in model.parameters())  # memory that nothing is written to yet
+            if size > MOST_NUMBERS:
+                raise ValueError(f"still {size:,} parameters")
             for parameter in model.parameters():
                 torch.nn.init.normal_(parameter, std=0.2)
             return model
@@ -280,10 +279,10 @@ def outcomes() -> dict[str, Outcome]:
     """Return what becomes of every architecture. They run in a process of their own, and where one of them ends it, the
     others in another."""
     found: dict[str, Outcome] = {}
-    command = [sys.executable, "-W", "ignore", "-m", "tests.unit.pretrained.architectures", "--after"]
+    code = f"import sys; from {__spec__.name} import main; main(sys.argv[1:])"  # __name__ of a program is __main__
     while True:
         after = next(reversed(found), "")
-        done = subprocess.run([*command, after], capture_output=True, text=True, cwd=TABLE.parents[1], check=False)
+        done = run_alone(code, "--after", after, cwd=ROOT, on_warning="ignore", timeout=590, has_attnviz=True)
         for line in done.stdout.splitlines():
             if len(parts := line.split("\t")) == 4:
                 found[parts[0]] = Outcome(parts[2], parts[3], parts[1])

@@ -13,7 +13,7 @@ from torch import Tensor
 from attnviz.pretrained import load
 from attnviz.steps import names_at, steps_of
 from attnviz.trace.trace import Trace
-from tests.unit.families import BERT, FAMILIES, SIZES, save, save_model
+from tests.unit.families import BERT, FAMILIES, SIZES, opened, save, save_model
 
 TEXT = "the cat sat on the mat"
 GPT2 = {**SIZES, "n_embd": 32, "n_layer": 3, "n_head": 4}
@@ -93,8 +93,8 @@ def test_steps_equal_what_transformers_own_modules_take_and_give(name: str, tmp_
 
 
 @pytest.mark.parametrize("name", ["bert", "gpt2"])
-def test_the_weights_after_attention_give_the_steps(name: str, tmp_path: Path) -> None:
-    loaded = load(str(save(name, tmp_path)))
+def test_the_weights_after_attention_give_the_steps(name: str) -> None:
+    loaded = opened(name)
     trace = loaded.trace(TEXT)
     for number in range(len(trace.places)):
         part = trace.walk_at(number, 0).block
@@ -134,8 +134,8 @@ def test_logits_equal_transformers(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_a_model_without_a_language_head_says_so(name: str, tmp_path: Path) -> None:
-    loaded = load(str(save(name, tmp_path)))
+def test_a_model_without_a_language_head_says_so(name: str) -> None:
+    loaded = opened(name)
     assert loaded.trace(TEXT).logits is None
     assert "logits" in loaded.description.unavailable
 

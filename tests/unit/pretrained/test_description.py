@@ -13,7 +13,7 @@ from attnviz.pretrained import load, open_model
 from attnviz.pretrained.attention_interface import attention_inputs
 from attnviz.steps import STEPS
 from attnviz.trace.model import Description
-from tests.unit.families import BART, BERT, FAMILIES, HYBRIDS, SIZES, save, save_model
+from tests.unit.families import BART, BERT, FAMILIES, HYBRIDS, SIZES, opened, save, save_model
 from tests.unit.pretrained.architectures import tokenizer
 
 VOCABULARY, C, F = SIZES["vocab_size"], 32, 48
@@ -81,13 +81,13 @@ def test_both_ways_to_run_the_built_in_model_describe_it_alike() -> None:
     assert (ours.layers, ours.feed_forward, ours.vocabulary) == (theirs.layers, theirs.feed_forward, theirs.vocabulary)
 
 
-def test_a_model_says_what_it_can_not_show(tmp_path: Path) -> None:
+def test_a_model_says_what_it_can_not_show() -> None:
     missing = {
         "bert": {"logits"}, "llama": {"logits"}, "t5": {"logits", "attention_residual"},
         "opt": {"logits", "projections", "attention_residual"},
     }  # fmt: skip
     for family, quantities in missing.items():
-        unavailable = load(str(save(family, tmp_path / family))).description.unavailable
+        unavailable = opened(family).description.unavailable
         assert unavailable.keys() == quantities
         assert all(reason.endswith(".") for reason in unavailable.values())
 

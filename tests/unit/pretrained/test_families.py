@@ -22,7 +22,7 @@ from attnviz.pretrained.model import ModuleNames
 from attnviz.pretrained.transformers_model import TransformersModel
 from attnviz.trace.layer import Projection
 from attnviz.trace.model import Description, Place, by_kind, either, layers_in_words, places
-from tests.unit.families import BART, BERT, FAMILIES, HYBRIDS, save, save_model
+from tests.unit.families import BART, BERT, FAMILIES, HYBRIDS, opened, save_model
 from tests.unit.pretrained import architectures
 from tests.unit.pretrained.architectures import Outcome, made, table, tokenizer, written
 
@@ -88,8 +88,8 @@ def test_layers_of_two_widths_say_both(tmp_path: Path) -> None:
     assert [layer.head_size for layer in trace.layers["decoder"]] == [8, 512, 8, 512]
 
 
-def test_the_configuration_of_a_model_says_heads_and_widths(tmp_path: Path) -> None:
-    model = load(str(save("bert", tmp_path)))
+def test_the_configuration_of_a_model_says_heads_and_widths() -> None:
+    model = opened("bert")
     assert isinstance(model, TransformersModel)
     assert configuration_of(model).heads_and_sizes == model.description.heads_and_sizes == "4 × 8"
 
@@ -156,8 +156,8 @@ def test_a_trace_finds_a_layer_by_its_own_number_and_has_its_own_weights(name: s
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_where_all_layers_have_attention_they_are_counted_from_0(family: str, tmp_path: Path) -> None:
-    is_ = load(str(save(family, tmp_path))).description
+def test_where_all_layers_have_attention_they_are_counted_from_0(family: str) -> None:
+    is_ = opened(family).description
     assert is_.numbers == {kind: tuple(range(count)) for kind, (count, _) in is_.layers.items()}
 
 

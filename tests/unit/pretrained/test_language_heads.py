@@ -17,7 +17,7 @@ from attnviz.pretrained import load, open_model
 from attnviz.steps import PARTS, STEPS, names_at, steps_of
 from attnviz.trace import vocabulary
 from attnviz.trace.walk import Walk
-from tests.unit.families import BERT, save, save_model
+from tests.unit.families import BERT, opened, save_model
 from tests.unit.pretrained.architectures import tokenizer
 from tests.unit.pretrained.test_blocks import WITH_HEADS, eager, run
 
@@ -188,7 +188,7 @@ def test_a_head_in_several_modules_gives_logits_though_its_steps_are_not_known()
 
 
 def test_a_model_without_a_head_has_no_logits_and_a_head_of_another_form_is_left_out(tmp_path: Path) -> None:
-    described = load(str(save("gpt2", tmp_path / "gpt2"))).description
+    described = opened("gpt2").description
     assert (described.final_norm, described.shows_logits) == (True, False)
     sizes = {**BERT, "num_key_value_heads": 2, "head_dim": 8}
     capped = tf.Gemma2ForCausalLM(tf.Gemma2Config(**sizes, attn_logit_softcapping=None, final_logit_softcapping=0.1))

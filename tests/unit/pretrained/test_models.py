@@ -21,7 +21,7 @@ from attnviz.pretrained.model import TRACE_BYTES, weights_digest
 from attnviz.pretrained.transformers_model import TransformersModel
 from attnviz.steps import names_at, steps_of
 from attnviz.tokens import NoTokensError
-from tests.unit.families import BART, BERT, FAMILIES, save
+from tests.unit.families import BART, BERT, FAMILIES, opened, save
 from tests.unit.pretrained.architectures import tokenizer
 
 TEXT = "The animal didn't cross the street because it was too tired."
@@ -150,8 +150,8 @@ def test_projections_give_query_key_and_value_or_say_why_not(family: tuple[str, 
         assert (layer.rotation is not None) == (name == "llama")
 
 
-def test_a_decoder_hides_the_future_and_says_so_with_minus_infinity(tmp_path: Path) -> None:
-    trace = load(str(save("gpt2", tmp_path))).trace("the cat sat on the mat")
+def test_a_decoder_hides_the_future_and_says_so_with_minus_infinity() -> None:
+    trace = opened("gpt2").trace("the cat sat on the mat")
     steps = trace.head(1, 2)
     future = torch.ones_like(steps.weights).triu(1).bool()
     assert steps.masked[future].isneginf().all()
@@ -159,8 +159,8 @@ def test_a_decoder_hides_the_future_and_says_so_with_minus_infinity(tmp_path: Pa
     assert steps.masked[~future].isfinite().all()
 
 
-def test_cross_attention_runs_from_decoder_rows_to_encoder_columns(tmp_path: Path) -> None:
-    trace = load(str(save("bart", tmp_path))).trace("the cat sat on the mat", "a dog")
+def test_cross_attention_runs_from_decoder_rows_to_encoder_columns() -> None:
+    trace = opened("bart").trace("the cat sat on the mat", "a dog")
     assert trace.kinds == ("encoder", "decoder", "cross")
     assert len(trace.query_tokens("cross")) == trace.attentions(0, "cross").shape[1]
     assert len(trace.key_tokens("cross")) == trace.attentions(0, "cross").shape[2]
@@ -202,8 +202,8 @@ def test_a_text_beyond_the_limit_is_cut_and_counted(minilm: PretrainedModel) -> 
     assert minilm.trace_budget.nbytes // trace.nbytes == 8, "so many are kept"
 
 
-def test_one_token_beyond_the_limit_is_cut(tmp_path: Path) -> None:
-    model = load(str(save("gpt2", tmp_path)))
+def test_one_token_beyond_the_limit_is_cut() -> None:
+    model = opened("gpt2")
     assert model.max_tokens == 64
     for count in (64, 65):
         text = "the" + " the" * (count - 1)
@@ -275,7 +275,7 @@ def test_places_that_are_not_there(minilm: PretrainedModel) -> None:
         trace.attentions(0, "cross")
 
 
-def test_an_attention_that_does_more_is_refused(tmp_path: Path) -> None:
+def test_an_attention_that_does_more_is_refused() -> None:
     """A model whose own eager attention differs from ours must not be shown as if it did not."""
     torch.manual_seed(0)
     config = tf.BertConfig(vocab_size=30522, hidden_size=32, num_hidden_layers=1, num_attention_heads=4)

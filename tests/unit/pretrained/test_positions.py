@@ -15,7 +15,7 @@ from torch.nn import functional
 from attnviz.pretrained import ModelError, load, open_model
 from attnviz.pretrained.model import MAX_TOKENS, true_mask
 from attnviz.pretrained.passes import PositionTables
-from tests.unit.families import BART, BERT, save, save_model
+from tests.unit.families import BART, BERT, opened, save_model
 from tests.unit.pretrained.architectures import tokenizer
 
 WANTED = {
@@ -29,16 +29,16 @@ WANTED = {
 
 
 @pytest.mark.parametrize("family", WANTED)
-def test_models_masks_are_known_for_what_they_are(family: str, tmp_path: Path) -> None:
-    trace = load(str(save(family, tmp_path))).trace("the cat sat on the mat", "and the dog")
+def test_models_masks_are_known_for_what_they_are(family: str) -> None:
+    trace = opened(family).trace("the cat sat on the mat", "and the dog")
     found = {kind: {layer.mask.kind for layer in layers} for kind, layers in trace.layers.items()}
     assert found == {kind: {mask} for kind, mask in WANTED[family].items()}
     for kind, layers in trace.layers.items():
         assert len({id(layer.mask) for layer in layers}) == 1 or WANTED[family][kind] == "other"
 
 
-def test_one_token_has_no_future_to_hide(tmp_path: Path) -> None:
-    assert load(str(save("gpt2", tmp_path))).trace("a").layer(0).mask.kind == "none"
+def test_one_token_has_no_future_to_hide() -> None:
+    assert opened("gpt2").trace("a").layer(0).mask.kind == "none"
 
 
 WINDOWS = {

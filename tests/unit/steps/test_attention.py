@@ -31,7 +31,7 @@ from attnviz.trace.matrices import find_matrix, matrix, operand
 from attnviz.trace.walk import Walk
 from tests.loaded import built_in_model
 from tests.toy import run_block
-from tests.unit.families import BERT, save, save_model
+from tests.unit.families import BERT, opened, save_model
 
 COMPUTED = list(ATTENTION)
 CONFIGS = {
@@ -145,8 +145,8 @@ def test_the_built_in_models_lines_give_its_numbers() -> None:
 
 
 @pytest.mark.parametrize(("family", "kind"), [("gpt2", "decoder"), ("bart", "cross"), ("t5", "encoder")])
-def test_other_families_lines_give_their_numbers(family: str, kind: Any, tmp_path: Path) -> None:
-    trace = load(str(save(family, tmp_path))).trace("the cat sat", "on the mat and")
+def test_other_families_lines_give_their_numbers(family: str, kind: Any) -> None:
+    trace = opened(family).trace("the cat sat", "on the mat and")
     check(trace.walk(1, 3, kind))
 
 
@@ -283,9 +283,9 @@ def test_the_masked_step_says_how_many_cells_are_hidden_for_each_reason() -> Non
     assert WALK["masked"].fact(walk_toy(ToyConfig(window=2))) == "Here 12 of 25 cells are hidden."
 
 
-def test_a_decoder_that_looks_at_the_same_words_of_the_encoder_looks_at_others(tmp_path: Path) -> None:
+def test_a_decoder_that_looks_at_the_same_words_of_the_encoder_looks_at_others() -> None:
     """In cross-attention the diagonal is no token's own share, even where both texts are equal."""
-    trace = load(str(save("bart", tmp_path))).trace("one", "one")
+    trace = opened("bart").trace("one", "one")
     layer, labels = trace.layer(0, "cross"), trace.query_tokens("cross").labels
     assert labels == trace.key_tokens("cross").labels
     weights = layer.head(0).weights
@@ -374,8 +374,8 @@ def test_steps_name_the_quantities_that_a_model_does_not_provide() -> None:
     assert missing_in(replace(walk, layer=lacking)) == {"embeddings": "No X.", "qkv": "No X.", "output": "No W_O."}
 
 
-def test_a_model_that_lacks_one_map_says_so_only_where_it_is_missing(tmp_path: Path) -> None:
-    scaled = load(str(save("opt", tmp_path))).trace("the cat sat")  # its queries are multiplied before the attention
+def test_a_model_that_lacks_one_map_says_so_only_where_it_is_missing() -> None:
+    scaled = opened("opt").trace("the cat sat")  # its queries are multiplied before the attention
     assert missing_in(scaled.walk(0, 0)) == {"qkv": NOT_LINEAR}
     bert = tf.BertModel(tf.BertConfig(**BERT, attn_implementation=IMPLEMENTATION))
     for layer in bert.encoder.layer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -12,13 +11,12 @@ from torch.nn import functional as F
 
 from attnviz.document import document_of_layer, read, write
 from attnviz.formulas import mathml
-from attnviz.pretrained import load
 from attnviz.steps import PARTS, STEPS, steps_of
 from attnviz.toy.config import TransformerConfig
 from attnviz.trace.context import NORMS, OF_BLOCK
 from attnviz.trace.walk import Walk
 from tests.loaded import built_in_model
-from tests.unit.families import save
+from tests.unit.families import opened
 from tests.unit.toy.test_transformer import CONFIGS, run
 
 POST = ["attention_residual", "attention_norm", "feed_forward_hidden", "feed_forward_output", "feed_forward_residual",
@@ -224,9 +222,9 @@ def test_an_attention_that_is_not_there_is_refused() -> None:
             trace.walk_at(number, head)
 
 
-def test_nothing_is_said_of_a_gate_or_an_rms_norm_that_holds_of_another_layer_only(tmp_path: Path) -> None:
+def test_nothing_is_said_of_a_gate_or_an_rms_norm_that_holds_of_another_layer_only() -> None:
     """Llama has neither W_1 alone nor biases, and its norm takes no mean away."""
-    trace = load(str(save("llama", tmp_path))).trace("the cat sat")
+    trace = opened("llama").trace("the cat sat")
     walk = trace.walk_at(len(trace.places) - 1, 0)
     norms = {"input_norm", "feed_forward_norm", "final_norm"}
     for name, step in steps_of(walk).items():
@@ -237,6 +235,6 @@ def test_nothing_is_said_of_a_gate_or_an_rms_norm_that_holds_of_another_layer_on
             assert "<mi>b</mi>" not in formula
             assert "<mi>W</mi>" not in formula
     assert norms <= steps_of(walk).keys()
-    gpt = load(str(save("gpt2", tmp_path / "gpt2"))).trace("the cat sat").walk_at(0, 0)
+    gpt = opened("gpt2").trace("the cat sat").walk_at(0, 0)
     assert "σ" in mathml(PARTS["input_norm"].formula(gpt))
     assert "<mi>b</mi>" in mathml(PARTS["feed_forward_hidden"].formula(gpt))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from itertools import pairwise
+from itertools import pairwise, takewhile
 
 import pytest
 import torch
@@ -164,8 +164,8 @@ def written(count: int) -> Iterator[tuple[list[str], str]]:
     while count > 0:
         start = starts[seed % len(starts)]
         ids = [model.labels.index(word) for word in start]
-        new = [model.labels[draw.id] for draw in generate(model.module, ids, 80 - len(ids), Sampling(seed=seed))]
-        words = [*start, *(new[: new.index(END)] if END in new else new)]
+        new = (model.labels[draw.id] for draw in generate(model.module, ids, 80 - len(ids), Sampling(seed=seed)))
+        words = [*start, *takewhile(lambda word: word != END, new)]
         before = "."
         for sentence in re.findall(r"[^.?]+ [.?]", " ".join(words))[:count]:
             yield sentence.split(), before
@@ -193,7 +193,7 @@ def share(sentences: Iterator[tuple[list[str], str]]) -> float:
 
 
 def test_what_the_model_writes_are_sentences_and_what_a_table_of_pairs_writes_are_not() -> None:
-    assert share(written(200)) >= 0.95
+    assert share(written(100)) >= 0.95
     assert share(by_pairs(200)) < 0.4
 
 

@@ -246,7 +246,7 @@ def test_another_training_takes_the_place_of_those_that_would_follow(jobs: Jobs)
 
 def test_memory_is_limited_and_a_training_beyond_it_ends_alone(jobs: Jobs) -> None:
     there = jobs.start("b", plan(300), speed=SLOW)
-    deep = TokenConfig(26, 32, layers=12, heads=16, width=128)  # with more memory for each product of matrices
+    deep = TokenConfig(26, 32, layers=2, heads=16, width=128)  # with more memory for each product of matrices
     job = jobs.start("a", Plan("induction", deep, TrainingSettings(batch=4096)))
     status(job, "failed", "done")
     assert job.view.message == (
@@ -359,12 +359,12 @@ ROOT = Path(__file__).resolve().parents[3]
 
 def test_a_training_ends_when_its_visitor_has_gone() -> None:
     here, clock = {"b"}, Clock()
-    jobs = Jobs(is_here=here.__contains__, clock=clock)
+    jobs = Jobs(Limits(running=1), is_here=here.__contains__, clock=clock)
     try:
         gone, stays = (jobs.start(name, plan(3000), speed=SLOW) for name in "ab")
         clock.now = LEASE - 1
         jobs.look()
-        assert gone.view.status == "running"
+        assert (gone.view.status, stays.view.status) == ("running", "queued")
         clock.now = LEASE + 1
         jobs.look()
         assert (gone.view.status, gone.view.can_continue, jobs.job("a")) == ("stopped", False, None)
@@ -383,28 +383,26 @@ def test_a_training_ends_when_its_visitor_has_gone() -> None:
 
 
 def test_a_process_ends_with_its_server() -> None:
+    """One server is killed; the other, of which it is a fork, exits."""
     code = (
-        "import sys, time\nfrom attnviz.toy.language.config import TokenConfig\n"
+        "import os, signal, sys, time\nfrom attnviz.toy.language.config import TokenConfig\n"
         "from attnviz.training.jobs.jobs import Jobs\nfrom attnviz.training.plan import Plan\n"
         "from attnviz.training.settings import TrainingSettings\n"
-        f"jobs, plan = Jobs(), Plan('induction', {SMALL}, TrainingSettings(steps=3000, batch=8))\n"
+        f"plan = Plan('induction', {SMALL}, TrainingSettings(steps=3000, batch=8))\n"
+        "exits, jobs = os.fork(), Jobs()\n"
         f"job = jobs.start('a', plan, speed={SLOW})\nwhile not job.view.step:\n    time.sleep(0.01)\n"
-        "print(*jobs.processes(), flush=True)\nsys.stdin.read()"
+        "print(os.getpid(), *jobs.processes(), flush=True)\nsys.stdin.read() if exits else signal.pause()"
     )
-    killed, exits = (
-        subprocess.Popen(
-            [sys.executable, "-c", code], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        for _ in range(2)
-    )
-    with killed, exits:
-        found = []
-        for server in (killed, exits):
-            assert server.stdout is not None
-            found += [psutil.Process(int(one)) for one in server.stdout.readline().split()]
-        assert len(found) == 2
-        assert all(one.is_running() for one in found)
-        killed.kill()
-        assert exits.stdin is not None
+    command = [sys.executable, "-c", code]
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as exits:
+        assert exits.stdin is not None and exits.stdout is not None
+        lines = [[int(one) for one in exits.stdout.readline().split()] for _ in range(2)]
+        assert [len(line) for line in lines] == [2, 2]
+        found = {server: psutil.Process(process) for server, process in lines}
+        assert all(one.is_running() for one in found.values())
+        (killed,) = found.keys() - {exits.pid}
+        os.kill(killed, signal.SIGKILL)
+        assert psutil.wait_procs([found[killed]], timeout=30)[1] == []
+        assert found[exits.pid].is_running()
         exits.stdin.close()
-        assert psutil.wait_procs(found, timeout=30)[1] == []
+        assert psutil.wait_procs([found[exits.pid]], timeout=30)[1] == []

@@ -40,7 +40,7 @@ def text_of(words: list[str]) -> str:
 
 
 def test_a_story_has_3_to_8_sentences_of_words_of_the_vocabulary_and_all_of_these_are_drawn() -> None:
-    drawn, words = stories(20_000), Counter[str]()
+    drawn, words = stories(6000), Counter[str]()
     for told in drawn:
         words.update(told.words)
         sentences = re.findall(r"[^.?]+[.?]", text_of(told.words))
@@ -50,12 +50,12 @@ def test_a_story_has_3_to_8_sentences_of_words_of_the_vocabulary_and_all_of_thes
         assert told.words[-1] == "."
     assert set(words) == set(VOCABULARY)
     assert len(VOCABULARY) == len(set(VOCABULARY)) == len(TASK.labels) - 1 == 482
-    assert len({tuple(told.words) for told in drawn}) > 19_500
+    assert len({tuple(told.words) for told in drawn}) > 5_900
 
 
 def test_a_pronoun_stands_for_the_last_person_or_thing_of_its_kind() -> None:
     counts = Counter[str]()
-    for told in stories(3000):
+    for told in stories(1000):
         ids = torch.tensor([[TASK.labels.index(word) for word in told.words]])
         cells = referents(ids)[0]
         for at, (word, referent) in enumerate(zip(told.words, told.referents, strict=True)):
@@ -70,7 +70,7 @@ def test_a_pronoun_stands_for_the_last_person_or_thing_of_its_kind() -> None:
             named = [before for before in range(at) if told.words[before] == told.words[last]]
             assert cells[at].nonzero().flatten().tolist() == named
     assert set(counts) == set(STANDS_FOR)
-    assert min(counts[word] for word in STANDS_FOR if word != "its") > 200
+    assert min(counts[word] for word in STANDS_FOR if word != "its") > 60
 
 
 PEOPLE = {
@@ -81,7 +81,7 @@ PEOPLE = {
 
 def test_what_he_she_and_it_stand_for_is_named_by_a_noun() -> None:
     counts = Counter[str]()
-    for told in stories(2000):
+    for told in stories(700):
         words = told.words
         cells = nouns_meant(torch.tensor([[TASK.labels.index(word) for word in words]]))[0]
         first = next(word for word in words if word in HE | SHE)
@@ -96,7 +96,7 @@ def test_what_he_she_and_it_stand_for_is_named_by_a_noun() -> None:
                 ]
                 counts[word] += bool(expected)
             assert cells[at].nonzero().flatten().tolist() == expected, " ".join(words)
-    assert min(counts[word] for word in ("He", "She", "It")) > 500
+    assert min(counts[word] for word in ("He", "She", "It")) > 150
 
 
 def with_nouns(words: list[str]) -> str:

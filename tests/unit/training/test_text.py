@@ -351,7 +351,7 @@ def test_every_stage_learns_from_sequences(cut: Cut) -> None:
         model = usual.token_model
         if not isinstance(model, BigramConfig):
             model = replace(model, block_size=40)
-        plan = Plan(TEXT, model, replace(usual.training, learning_rate=1e-2), cut)
+        plan = Plan(TEXT, model, replace(usual.training, learning_rate=1e-2, batch=8), cut)
         assert plan.block_size == 40
         subject = subject_of(plan, LINES)
         assert isinstance(subject, Documents)
