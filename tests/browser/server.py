@@ -12,7 +12,7 @@ import time
 import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from random import SystemRandom
 
@@ -105,12 +105,13 @@ def launch(
 
 
 @contextmanager
-def running(script: str = "app.py", *, env: Mapping[str, str] | None = None) -> Iterator[str]:
-    """Serve a script of this repository, and yield its address.
+def running(script: str = "app.py", *, env: Mapping[str, str] | None = None, below: str = "") -> Iterator[str]:
+    """Serve a script of this repository, perhaps below a path such as "/some/where", and yield its address.
 
     Raises AssertionError at the end if the server's log has a traceback, even if the page did not show the error.
     """
-    server = start(ROOT / script, env=env)
+    server = start(ROOT / script, options=["--server.baseUrlPath", below] if below else [], env=env)
+    server = replace(server, url=server.url + below)
     try:
         server.wait()
         yield server.url

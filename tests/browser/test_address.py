@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 from urllib.parse import urlencode
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page
 
 from attnviz.links.link import SHARED_KEYS
-from tests.browser.board import matrix
-from tests.browser.line import Line
 from tests.browser.modules import Run, imported
-from tests.browser.settings import surprise
-from tests.browser.settle import settled, settled_at, settled_once_at
 
 LINK: dict[str, Any] = {
     "keys": ["text", "step", "q", "mask", "stretch"],
@@ -190,52 +185,3 @@ def test_what_is_pressed_in_a_dialog_of_ours_happens_at_once(plain_page: Page, s
       return [open, sent];
     """
     assert imported(plain_page, served, "core/waiting.ts", body) == [False, ["what waited", "chosen"]]
-
-
-def test_a_text_is_sent_with_what_was_chosen_by_keyboard_and_by_a_click_elsewhere(page: Page, app_url: str) -> None:
-    line = Line(page)
-    settled_at(page, f"{app_url}/?source=pretrained&step=tokens")
-    field = page.get_by_label("Text", exact=True)
-    ways = (
-        (lambda: field.press("Control+Enter"), "Masked", 4, "one two three four five six seven eight"),
-        (page.locator(".chosen-settings").click, "Weights", 2, "nine ten eleven"),
-    )
-    for send, title, head, text in ways:
-        page.get_by_role("radio", name=title).click()
-        page.get_by_role("button", name=f"head {head}", exact=True).click()
-        step = title.lower()
-        page.wait_for_url(re.compile(f"step={step}&head={head}"))
-        asked, said = len(line.sent), len(line.updates())
-        field.click()
-        field.fill(text)
-        settled(page)
-        assert len(line.sent) == asked, "nothing is sent before the text"
-        send()
-        settled_once_at(page, f"**text={text.replace(' ', '+')}&**")
-        assert page.url.endswith(f"/?text={text.replace(' ', '+')}&source=pretrained&step={step}&head={head}")
-        assert line.updates()[said:] == [{"step": step, "head": head}]
-        assert len(line.sent) == asked + 1, "one message, so one run of a part of the page"
-        words = len(text.split()) + 2
-        assert matrix(page, step).shape == (words, words)
-        expect(field).to_have_value(text)
-
-
-def test_what_the_page_says_of_a_text_ends_with_it(one_page: Page, app_url: str) -> None:
-    """The text is a part of the page by itself; a note on the link, and the reason of a surprise, are not."""
-    page = one_page
-    settled_at(page, f"{app_url}/?source=pretrained&head=99&text=the+cat+sat+because+it+was+tired")
-    notes = page.get_by_test_id("stAlert")
-    expect(notes).to_have_count(1)
-    field = page.get_by_label("Text", exact=True)
-    for number, say in enumerate((notes, page.locator(".said"))):
-        if number:
-            surprise(page)
-            settled(page)
-            expect(say).to_have_count(1)
-        text = " ".join(["another"] * (number + 2))
-        field.fill(text)
-        field.press("Control+Enter")
-        settled_once_at(page, re.compile(f"text={text.replace(' ', '.')}&"))
-        expect(say).to_have_count(0)
-        expect(field).to_have_value(text)
-        assert matrix(page, "scores").shape == (number + 4, number + 4)

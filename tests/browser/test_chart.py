@@ -1,4 +1,4 @@
-"""The chart: its figure, made in the browser, is the one that Python makes; and a change of looks asks no server."""
+"""The chart: its figure, made in the browser, is the one that Python makes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from playwright.sync_api import Page
 
 from attnviz.components.payload import write_payload
 from attnviz.figures.compose import Labels, compose
@@ -25,7 +24,6 @@ from attnviz.toy.block import walk_to_attention
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
 from tests.browser.modules import BASE64, Run
-from tests.browser.settle import frames, settled, settled_at, settled_once_at
 from tests.loaded import built_in_model
 from tests.pictures import board_picture
 from tests.toy import run_block, tokens_of
@@ -176,54 +174,3 @@ def test_numbers_with_fixed_decimals_are_pythons(run: Run) -> None:
     body = "return given.map((x) => [m.fixed(x), m.fixed(x, 3), m.fixed(x, 0)])"
     written = run("core/format.ts", body, values)
     assert written == [[number(value), number(value, 3), number(value, 0)] for value in values]
-
-
-# ---- on the page
-
-
-COUNT = """() => {
-  window.sent = 0;
-  const { send } = WebSocket.prototype;
-  WebSocket.prototype.send = function (...given) {
-    window.sent += 1;
-    return send.apply(this, given);
-  };
-}"""
-"""Counts the messages that the page sends."""
-
-
-PLOT = "document.querySelector('.attnviz-chart')"
-
-
-def test_numbers_fit_their_cells_in_every_window_and_a_change_of_theme_asks_no_server(
-    one_page: Page, app_url: str
-) -> None:
-    page = one_page
-    settled_at(page, f"{app_url}/?drawing=chart&step=scores&text=one+two+three+four+five+six+seven&q=3&k=1")
-    seen = f"""() => [...{PLOT}.querySelectorAll('.subplot')].map((subplot) => {{
-      const texts = [...subplot.querySelectorAll('.heatmap-label text')];
-      const box = subplot.querySelector('.heatmaplayer image').getBoundingClientRect();
-      return [texts.length, texts.map((text) => text.getBoundingClientRect().width), box.width];
-    }})"""
-    for width, height in ((900, 720), (1600, 1000)):
-        page.set_viewport_size({"width": width, "height": height})
-        settled(page)
-        frames(page)
-        product = page.evaluate(seen)
-        assert [count for count, *_ in product] == [7 * 8, 7 * 8, 7 * 7]
-        for (_, widths, whole), columns in zip(product, (7, 8, 7), strict=True):
-            assert 0 < max(widths) <= whole / columns
-    page.get_by_role("radio", name="Weights", exact=True).click()
-    settled_once_at(page, "**step=weights**")
-    page.evaluate(COUNT)
-    for scheme, palette in (("light", LIGHT), ("dark", DARK)):
-        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
-        page.wait_for_function(f"(ink) => {PLOT}._fullLayout.font.color === ink", arg=palette.text)
-        shapes, scale = page.evaluate(
-            f"[{PLOT}._fullLayout.shapes.map(({{ line }}) => line.color), {PLOT}._fullData[1].colorscale]"
-        )
-        assert set(shapes) == {palette.ink.query, palette.ink.key}
-        assert scale == palette.weights
-    assert page.evaluate("window.sent") == 0
-    settled_at(page, f"{app_url}/?step=scores&text=another")
-    assert page.evaluate("window.sent") > 0  # what is sent is counted

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from urllib.parse import urlsplit
 
 import pytest
@@ -15,10 +14,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from attnviz.components.built import PATH
 from bench.first_visit import MOST_KB, MOST_REQUESTS, Fetched
 from tests.browser.contexts import LAPTOP
-from tests.browser.server import ROOT, start
 from tests.browser.settle import settled, settled_at
-
-SENTENCE = ".sentence .word >> nth=0"
 
 
 @pytest.fixture
@@ -72,35 +68,4 @@ def test_a_second_visit_fetches_no_script_again_that_of_export_comes_with_it_and
 
     again.route("**/walk.js", lambda route: route.fulfill(status=404))
     again.reload()
-    said = again.get_by_text("This part did not arrive. Reload the page.")
-    expect(said).to_be_visible()
-    again.unroute_all()
-    again.reload()
-    expect(again.locator(SENTENCE)).to_be_visible()
-    expect(said).not_to_be_visible()
-
-
-def not_found(page: Page) -> list[str]:
-    """Return the list that will hold the addresses of this page's requests that are answered 404."""
-    found: list[str] = []
-    page.on("response", lambda answer: found.append(answer.url) if answer.status == 404 else None)
-    return found
-
-
-def test_a_page_works_under_a_base_path(page: Page) -> None:
-    server = start(ROOT / "app.py", options=["--server.baseUrlPath", "some/where"])
-    server = replace(server, url=f"{server.url}/some/where")
-    try:
-        server.wait()
-        missing = not_found(page)
-        page.goto(f"{server.url}/heads?text=a+first+visit")  # the server's very first visit is a link to a page
-        settled(page)
-        expect(page.locator(".st-key-text textarea")).to_have_value("a first visit")
-        expect(page.locator(".st-key-explorer canvas").first).to_be_visible()
-        settled_at(page, server.url)
-        expect(page.locator(SENTENCE)).to_be_visible()
-        assert "Traceback" not in server.log_text()
-        assert missing == []
-    finally:
-        server.stop()
-        server.log.unlink()
+    expect(again.get_by_text("This part did not arrive. Reload the page.")).to_be_visible()

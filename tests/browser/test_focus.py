@@ -10,7 +10,6 @@ from playwright.sync_api import Page, expect
 
 from attnviz.links.link import DEFAULT_TEXT
 from tests.browser.board import BOARD, cells, matrix
-from tests.browser.contexts import Contexts
 from tests.browser.settle import settled, settled_at, settled_once_at
 from tests.browser.test_stage import TYPE
 from tests.loaded import built_in_model
@@ -30,24 +29,19 @@ def go(page: Page, url: str, **link: str) -> None:
     settled_at(page, f"{url}/?{urlencode(link)}")
 
 
-def test_the_matrix_in_focus_is_in_the_link_and_in_the_history(page: Page, app_url: str, new_context: Contexts) -> None:
+def test_the_matrix_in_focus_is_in_the_link_and_in_the_history(page: Page, app_url: str) -> None:
     go(page, app_url, source="toy", step="weights")
     page.get_by_role("button", name="Focus on weights").click()
     page.wait_for_url("**focus=weights**")
     assert panels(page) == ["weights"]
-    expected = matrix(page, "weights")
-    copy = new_context().new_page()
-    settled_at(copy, page.url)
-    assert panels(copy) == ["weights"]
-    assert copy.url == page.url
-    np.testing.assert_array_equal(matrix(copy, "weights"), expected)
-    copy.get_by_role("radio", name="Scores", exact=True).click()  # a step without it shows all
-    copy.wait_for_url(lambda url: "focus" not in url)
-    assert "scores" in panels(copy)
-    assert len(panels(copy)) == 3
-    copy.go_back()
-    settled_once_at(copy, "**focus=weights**")
-    assert panels(copy) == ["weights"]
+    link, expected = page.url, matrix(page, "weights")
+    page.get_by_role("radio", name="Scores", exact=True).click()  # a step without it shows all
+    page.wait_for_url(lambda url: "focus" not in url)
+    assert "scores" in panels(page)
+    assert len(panels(page)) == 3
+    page.go_back()
+    settled_once_at(page, "**focus=weights**")
+    assert panels(page) == ["weights"]
 
     page.go_back()
     settled_once_at(page, lambda url: "focus" not in url)
@@ -60,6 +54,10 @@ def test_the_matrix_in_focus_is_in_the_link_and_in_the_history(page: Page, app_u
     page.keyboard.press("Escape")
     page.wait_for_url(lambda url: "focus" not in url)
     assert panels(page) == everything
+    settled_at(page, link)
+    assert panels(page) == ["weights"]
+    assert page.url == link
+    np.testing.assert_array_equal(matrix(page, "weights"), expected)
     go(page, app_url, source="toy", step="weights", focus="wrong")
     expect(page.get_by_test_id("stAlert")).to_contain_text("focus=wrong is not the name of a matrix")
 
@@ -80,19 +78,21 @@ def test_a_link_to_a_matrix_that_the_step_does_not_show_says_so(page: Page, app_
     assert panels(page) == ["a", "b", "difference"]
 
 
-def test_the_focus_of_a_comparison_is_in_the_link(page: Page, app_url: str, new_context: Contexts) -> None:
+def test_the_focus_of_a_comparison_is_in_the_link(page: Page, app_url: str) -> None:
     settled_at(page, f"{app_url}/compare?source=toy&b_head=1")
     page.get_by_role("button", name="Focus on A − B").click()
     page.wait_for_url("**focus=difference**")
-    copy = new_context().new_page()
-    settled_at(copy, page.url)
-    assert panels(copy) == ["difference"]
+    link = page.url
     page.get_by_role("button", name="Show all matrices").click()
     page.wait_for_url(lambda url: "focus" not in url)
     page.go_back()
     page.wait_for_url("**focus=difference**")
     expect(page.get_by_role("button", name="Show all matrices")).to_be_visible()
     settled(page)
+    assert panels(page) == ["difference"]
+    settled_at(page, f"{app_url}/compare?source=toy&b_head=1")
+    assert len(panels(page)) > 1
+    settled_at(page, link)
     assert panels(page) == ["difference"]
 
 

@@ -9,12 +9,10 @@ import torch
 from playwright.sync_api import Locator, Page, expect
 
 from attnviz.document import document_of_layer, write
-from attnviz.lessons import PATHS, shipped
 from attnviz.toy.config import ToyConfig
 from attnviz.trace.walk import Walk
-from tests.browser.apps.inspector_page import PICTURE, POINT, marks_on
 from tests.browser.apps.walk_page import WalkPage, WalkView, serving
-from tests.browser.settle import frames, in_the_end, settled, settled_at, settled_once_at
+from tests.browser.settle import frames, in_the_end
 from tests.loaded import built_in_model
 from tests.toy import run_block
 
@@ -226,61 +224,6 @@ def test_a_walk_that_is_not_the_whole_page_hears_its_own_words_only(page: Page, 
     assert ("weights", "row") in view.marks()
     word(page, "row 11, “it”").click()
     view.pinned(11, None, 1)
-
-
-def scene_at(page: Page, app_url: str, name: str, number: int) -> Page:
-    """Open a scene of a shipped lesson, its answer shown."""
-    scene = shipped()[name].scenes[number - 1]
-    view = "&".join(part for part in scene.query.split("&") if part != "predict=1")
-    return settled_at(page, f"{app_url}{PATHS[scene.page]}?{view}&lesson={name}&scene={number}&lecture=1")
-
-
-def said(page: Page, text: str) -> Locator:
-    return page.locator(".lesson-says").get_by_role("button", name=text, exact=True)
-
-
-def test_a_lessons_sentence_lights_the_walk_and_the_walk_the_sentence(page: Page, app_url: str) -> None:
-    scene_at(page, app_url, "attention", 8)
-    said(page, "0.31").hover()
-    assert marks_on(page) == {("weights", "row"), ("weights", "column"), ("weights", "cell")}
-    said(page, "“run”").click()
-    assert ("weights", "column") in marks_on(page, "pinned")
-    expect(said(page, "“run”")).to_have_attribute("aria-pressed", "true")
-    settled_once_at(page, "**k=5**")
-    page.mouse.move(*page.evaluate(POINT, [PICTURE, "weights", 1, 4]))
-    expect(said(page, "0.63")).to_have_attribute("data-lit", "pointer")
-    expect(said(page, "“dog”")).to_have_attribute("data-lit", "pointer")
-    expect(said(page, "0.31")).not_to_have_attribute("data-lit", "pointer")
-    page.mouse.move(*page.evaluate(POINT, [PICTURE, "row_sum", 1, 0]))
-    expect(said(page, "1.00")).to_have_attribute("data-lit", "pointer")
-    page.keyboard.press("ArrowRight")  # to the next scene, whose sentence comes with its picture
-    expect(said(page, "Row “cat” of the output")).to_be_visible()
-    settled(page)
-    said(page, "value of “dog”").hover()
-    assert marks_on(page) == {("value", "row")}
-
-
-def test_a_lessons_sentence_lights_a_comparison_and_the_heads(page: Page, app_url: str) -> None:
-    scene_at(page, app_url, "why", 9)
-    expect(said(page, "0.93")).to_have_attribute("data-lit", "pin")
-    said(page, "0.93").hover()
-    assert marks_on(page) == {("b", "row"), ("b", "column"), ("b", "cell")}
-    page.mouse.move(*page.evaluate(POINT, [PICTURE, "a", 2, 4]))
-    expect(said(page, "0.00")).to_have_attribute("data-lit", "pointer")
-    expect(said(page, "0.93")).to_have_attribute("data-lit", "pin")
-    scene_at(page, app_url, "why", 3)
-    said(page, "1.00").hover()
-    assert marks_on(page) == {("b", "region"), ("b", "region-edge")}
-    scene_at(page, app_url, "heads", 7)
-    ring = page.locator(".ring.hovered")
-    said(page, "Layer 0 · head 4").hover()
-    expect(ring).to_be_visible()
-    said(page, "“door”").hover()
-    expect(ring).to_be_hidden()
-    assert marks_on(page) == {("layer 0 · head 4", "column")}
-    expect(page.locator(".readout")).to_contain_text("is looked at most by")
-    page.mouse.move(2, 2)
-    assert marks_on(page) == set()
 
 
 def test_a_tap_pins_and_brings_the_picture_into_view(one_touch_page: Page, bert: WalkPage) -> None:

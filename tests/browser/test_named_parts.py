@@ -1,4 +1,4 @@
-"""Words outside of lessons that name parts of a picture: names of heads, the text under the heatmaps, notices."""
+"""Words in the app that name parts of a picture: a lesson's sentence, names of heads, the text under the heatmaps."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from urllib.parse import urlencode
 
 import numpy as np
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
+from attnviz.lessons import PATHS, shipped
 from tests.app.test_trained_models import TEXT as LETTERS
 from tests.app.test_trained_models import weights
 from tests.browser.apps.explored import Explored
-from tests.browser.apps.inspector_page import marks_on
+from tests.browser.apps.inspector_page import PICTURE, POINT, marks_on
 from tests.browser.board import cells, matrix
 from tests.browser.settings import open_settings, surprise, type_text
-from tests.browser.settle import frames, settled, settled_at
-from tests.browser.test_marks import said, scene_at
+from tests.browser.settle import frames, settled, settled_at, settled_once_at
 from tests.loaded import built_in_model
 
 BICYCLE = "My sister bought a bicycle because she wanted to ride it to work."
@@ -27,6 +27,61 @@ pytestmark = pytest.mark.page("one_page")
 def heads(page: Page, app_url: str, **link: str) -> Explored:
     page.goto(f"{app_url}/heads?{urlencode({'text': BICYCLE, **link})}")
     return Explored(page)
+
+
+def scene_at(page: Page, app_url: str, name: str, number: int) -> Page:
+    """Open a scene of a shipped lesson, its answer shown."""
+    scene = shipped()[name].scenes[number - 1]
+    view = "&".join(part for part in scene.query.split("&") if part != "predict=1")
+    return settled_at(page, f"{app_url}{PATHS[scene.page]}?{view}&lesson={name}&scene={number}&lecture=1")
+
+
+def said(page: Page, text: str) -> Locator:
+    return page.locator(".lesson-says").get_by_role("button", name=text, exact=True)
+
+
+def test_a_lessons_sentence_lights_the_walk_and_the_walk_the_sentence(page: Page, app_url: str) -> None:
+    scene_at(page, app_url, "attention", 8)
+    said(page, "0.31").hover()
+    assert marks_on(page) == {("weights", "row"), ("weights", "column"), ("weights", "cell")}
+    said(page, "“run”").click()
+    assert ("weights", "column") in marks_on(page, "pinned")
+    expect(said(page, "“run”")).to_have_attribute("aria-pressed", "true")
+    settled_once_at(page, "**k=5**")
+    page.mouse.move(*page.evaluate(POINT, [PICTURE, "weights", 1, 4]))
+    expect(said(page, "0.63")).to_have_attribute("data-lit", "pointer")
+    expect(said(page, "“dog”")).to_have_attribute("data-lit", "pointer")
+    expect(said(page, "0.31")).not_to_have_attribute("data-lit", "pointer")
+    page.mouse.move(*page.evaluate(POINT, [PICTURE, "row_sum", 1, 0]))
+    expect(said(page, "1.00")).to_have_attribute("data-lit", "pointer")
+    page.keyboard.press("ArrowRight")  # to the next scene, whose sentence comes with its picture
+    expect(said(page, "Row “cat” of the output")).to_be_visible()
+    settled(page)
+    said(page, "value of “dog”").hover()
+    assert marks_on(page) == {("value", "row")}
+
+
+def test_a_lessons_sentence_lights_a_comparison_and_the_heads(page: Page, app_url: str) -> None:
+    scene_at(page, app_url, "why", 9)
+    expect(said(page, "0.93")).to_have_attribute("data-lit", "pin")
+    said(page, "0.93").hover()
+    assert marks_on(page) == {("b", "row"), ("b", "column"), ("b", "cell")}
+    page.mouse.move(*page.evaluate(POINT, [PICTURE, "a", 2, 4]))
+    expect(said(page, "0.00")).to_have_attribute("data-lit", "pointer")
+    expect(said(page, "0.93")).to_have_attribute("data-lit", "pin")
+    scene_at(page, app_url, "why", 3)
+    said(page, "1.00").hover()
+    assert marks_on(page) == {("b", "region"), ("b", "region-edge")}
+    scene_at(page, app_url, "heads", 7)
+    ring = page.locator(".ring.hovered")
+    said(page, "Layer 0 · head 4").hover()
+    expect(ring).to_be_visible()
+    said(page, "“door”").hover()
+    expect(ring).to_be_hidden()
+    assert marks_on(page) == {("layer 0 · head 4", "column")}
+    expect(page.locator(".readout")).to_contain_text("is looked at most by")
+    page.mouse.move(2, 2)
+    assert marks_on(page) == set()
 
 
 def test_the_name_of_a_head_lights_it_in_the_grid_and_chooses_it(page: Page, app_url: str) -> None:

@@ -22,9 +22,7 @@ from attnviz.toy.transformer import trace_transformer
 from attnviz.trained.model import examples
 from attnviz.training.generation import Sampling, generate
 from tests.browser.board import matrix
-from tests.browser.contexts import Contexts
-from tests.browser.server import ROOT, running
-from tests.browser.settings import open_settings, type_text
+from tests.browser.settings import open_settings, surprise, type_text
 from tests.browser.settle import settled, settled_at, settled_once_at
 from tests.loaded import built_in_model
 from tests.unit.bert.test_blank import saved
@@ -63,8 +61,9 @@ def query_of(url: str) -> dict[str, str]:
     return {name: values[0] for name, values in parse_qs(urlsplit(url).query).items()}
 
 
-def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(app_url: str, new_context: Contexts) -> None:
-    page = settled_at(new_context().new_page(), app_url)
+def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(page: Page, app_url: str) -> None:
+    """The first test of this file: of a newcomer nothing is kept."""
+    settled_at(page, app_url)
     expect(doors(page)).to_contain_text("attnviz shows what attention computes")
     expected = torchs_weights(3, 1)
     assert round(100 * float(expected[IT, BICYCLE])) == 97
@@ -84,10 +83,7 @@ def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(app_url: s
         page.get_by_role("radio", name=title, exact=True).click()
         page.wait_for_url(f"**step={step}**")
     assert query(page) == {**OPENING, "step": "embeddings", "k": "5"}
-    copied = settled_at(new_context().new_page(), page.url)
-    expect(copied.get_by_role("radio", name="Hidden states")).to_be_checked()
-    expect(doors(copied)).to_be_hidden()
-    assert copied.url == page.url
+    copied = page.url
 
     for step in ("step=qkv", "step=tokens", ""):
         page.go_back()
@@ -95,6 +91,11 @@ def test_a_newcomer_sees_what_this_is_and_every_way_to_begin_leads_on(app_url: s
     assert page.url.rstrip("/") == app_url
     expect(doors(page)).to_be_visible()
     expect(finding(page)).to_contain_text("97 %")
+    settled_at(page, copied)
+    expect(page.get_by_role("radio", name="Hidden states")).to_be_checked()
+    expect(doors(page)).to_be_hidden()
+    assert page.url == copied
+    settled_at(page, app_url)
 
     doors(page).get_by_role("button", name="Your own sentence").click()
     expect(page.locator(".st-key-text textarea")).to_be_focused()
@@ -309,9 +310,8 @@ def test_each_step_after_the_output_is_a_link_to_its_numbers_on_the_page_of_the_
     assert expected is not None
     np.testing.assert_allclose(matrix(page, "block_output")[IT], expected[IT], rtol=1e-3, atol=1e-4)
     page.go_back()
-    following.get_by_role("link", name="layer 5").click()
-    settled_once_at(page, "**/transformer?**block=5**")
-    assert (query(page).get("part", "embeddings"), query(page)["q"]) == ("embeddings", str(IT))
+    after = query_of(following.get_by_role("link", name="layer 5").get_attribute("href") or "")
+    assert (after["block"], after.get("part", "embeddings"), after["q"]) == ("5", "embeddings", str(IT))
     page.goto(f"{app_url}/?{urlencode({**link, 'layer': '5'})}")
     expect(following).to_contain_text(f"{in_block} → ")
     expect(following).to_contain_text(" → Logits → Softmax")
@@ -435,29 +435,6 @@ def test_what_a_newcomer_reads_goes_away_by_any_change_and_on_a_phone_the_pictur
     expect(page.locator(".st-key-text textarea")).to_be_in_viewport()
 
 
-def test_the_picture_is_there_before_the_model_and_then_all_the_rest(new_context: Contexts) -> None:
-    page = new_context().new_page()
-    with running("tests/browser/apps/slow_model_app.py", env={"PYTHONPATH": str(ROOT)}) as url:
-        settled_at(page, url)
-        expect(finding(page)).to_contain_text("97 %")
-        expect(doors(page)).to_be_visible()
-        page.get_by_role("button", name="head 8").click()
-        page.get_by_role("radio", name="Scores").click()
-        settled(page)
-        page.get_by_role("radio", name="Weights").click()
-        settled(page)
-        np.testing.assert_allclose(matrix(page, "weights"), torchs_weights(3, 8), atol=1e-5)
-        assert page.request.get(f"{url}/healthz").status == 503
-        page.get_by_role("combobox", name="Layer").select_option("2")
-        expect(page.locator(".walk[aria-busy=true]")).to_be_visible()
-        page.request.get(f"{url}/test/load")
-        settled(page)
-        np.testing.assert_allclose(matrix(page, "weights"), torchs_weights(2, 8), atol=1e-5)
-        page.get_by_role("radio", name="Q, K, V").click()
-        settled(page)
-        assert matrix(page, "query").shape == (16, 32)
-
-
 def test_that_a_story_has_ended_is_said_without_another_press(page: Page, app_url: str) -> None:
     page.emulate_media(reduced_motion="reduce")
     stories = trained.load("stories")
@@ -491,3 +468,38 @@ def test_the_address_of_an_empty_text_opens_the_same_model_elsewhere(page: Page,
     type_text(page, "The cat sat.")
     settled(page)
     assert query(page).items() >= {**said, "text": "The cat sat."}.items()
+
+
+def test_surprise_shows_the_number_that_torch_computes(page: Page, app_url: str) -> None:
+    settled_at(page, app_url)
+    type_text(page, OPENING["text"])
+    settled(page)
+    trace = built_in_model().trace(OPENING["text"])
+    weights = torch.stack([trace.attentions(layer) for layer in range(6)])  # (L, H, T, T)
+    seen = []
+    for _ in range(2):
+        surprise(page)
+        settled(page)
+        says = page.locator(".said").inner_text()
+        layer, head, query, key, own, others = re.findall(
+            r"Layer (\d), head (\d+): “(\w+)” looks at “(\w+)” with (0\.\d\d); .* mean is (0\.\d\d)", says
+        )[0]
+        rows = [at for at, label in enumerate(trace.tokens.labels) if label == query]
+        cells = [(q, k) for q in rows for k, label in enumerate(trace.tokens.labels) if label == key]
+        q, k = max(cells, key=lambda cell: float(weights[int(layer), int(head)][cell]))
+        expected = float(weights[int(layer), int(head), q, k])
+        mean = (float(weights[:, :, q, k].sum()) - expected) / 71
+        assert (float(own), float(others)) == (pytest.approx(expected, abs=0.0051), pytest.approx(mean, abs=0.0051))
+        sentence = page.get_by_role("region", name="Sentence")
+        if not sentence.get_by_role("table").count():
+            sentence.get_by_role("button", name="How is ").click()
+        shown = sentence.get_by_role("row", name=re.compile(f"^{key} ")).locator("[data-result]").first
+        assert float(shown.get_attribute("data-value") or "nan") == pytest.approx(expected, abs=1e-4)
+        expect(page.locator(".strip [aria-pressed=true]")).to_have_text(head)
+        seen.append((layer, head))
+    assert seen[0] == ("3", "1")
+    assert seen[1] != seen[0]
+    page.get_by_role("radio", name="Weights").click()
+    settled(page)
+    (pinned,) = re.findall(r"[?&]q=(\d+)", page.url)
+    expect(page.locator(".walk .fact")).to_contain_text(f"row {pinned}, ")

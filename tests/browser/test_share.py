@@ -122,13 +122,14 @@ def test_a_view_is_copied_scanned_saved_and_opened_elsewhere(
     script = taken(other, "Script", tmp_path).read_text(encoding="utf-8")
     assert all(cell.source in script for cell in notebook.cells if cell.cell_type == "code")
 
-    settled_at(other, f"{app_url}/tokens?text={'long+' * 700}")
-    other.locator(".st-key-share button").first.click()
-    settled(other)
-    expect(other.get_by_text("too long for mail and chat")).to_be_visible()
-    other.get_by_role("button", name="Show a QR code").click()
-    expect(other.get_by_text("too long for a QR code")).to_be_visible()
-    expect(other.get_by_label("QR code of this view")).to_be_hidden()
+    settled_at(page, f"{app_url}/?step=tokens&text={'long' * 800}")
+    page.locator(".st-key-share button").first.click()
+    settled(page)
+    expect(page.get_by_text("too long for mail and chat")).to_be_visible()
+    page.get_by_role("button", name="Show a QR code").click()
+    expect(page.get_by_text("too long for a QR code")).to_be_visible()
+    expect(page.get_by_label("QR code of this view")).to_be_hidden()
+    page.keyboard.press("Escape")
 
 
 def test_the_shown_address_follows_while_share_is_open(app_url: str, page: Page, tmp_path: Path) -> None:

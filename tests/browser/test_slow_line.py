@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from urllib.parse import urlsplit
 
-import pytest
 from playwright.sync_api import Page, Route, expect
 
 from attnviz.serving.arrays import PATH as ARRAYS
@@ -13,6 +11,7 @@ from tests.browser.apps.explored import Explored
 from tests.browser.board import matrix
 from tests.browser.contexts import Watch
 from tests.browser.line import Line
+from tests.browser.modules import imported
 from tests.browser.settings import type_text
 from tests.browser.settle import in_the_end, settled, settled_once_at
 
@@ -26,23 +25,21 @@ def test_every_key_press_before_the_response_counts(line: Line, app_url: str) ->
     assert urlsplit(page.url).query == "layer=5&show=heatmap&stretch=1"
 
 
-@pytest.mark.parametrize("backs", [1, 2])
-def test_back_before_the_responses_ends_where_it_leads(line: Line, app_url: str, backs: int) -> None:
+def test_back_before_the_responses_ends_where_it_leads(line: Line, app_url: str) -> None:
     page = line.go(f"{app_url}/averages?way=matrix")
     for way in ("softmax", "data"):
         page.keyboard.press("PageDown")
         settled_once_at(page, f"**way={way}")
     line.hold()
-    ways = ("softmax", "matrix")[:backs]
-    for runs, way in enumerate(ways, 1):
+    for runs, way in enumerate(("softmax", "matrix"), 1):
         page.go_back()
         page.wait_for_url(f"**way={way}")
         line.wait(runs)
     line.release()
-    assert urlsplit(page.url).query == f"way={ways[-1]}"
+    assert urlsplit(page.url).query == "way=matrix"
     page.keyboard.press("d")
     settled(page)
-    assert urlsplit(page.url).query == f"way={ways[-1]}&drawing=chart"
+    assert urlsplit(page.url).query == "way=matrix&drawing=chart"
 
 
 def test_a_late_response_undoes_no_step(line: Line, app_url: str) -> None:
@@ -125,16 +122,13 @@ def test_what_the_server_has_not_answered_to_is_marked_after_a_second(line: Line
     assert matrix(page, "scores").shape == (4, 4)
 
 
-@pytest.mark.parametrize(("setting", "option"), [("head", "head 7"), ("layer", "layer 1")])
-def test_settings_that_close_before_the_response_to_back_bring_nothing_into_its_view(
-    line: Line, app_url: str, setting: str, option: str
-) -> None:
+def test_settings_that_close_before_the_response_to_back_bring_nothing_into_its_view(line: Line, app_url: str) -> None:
     link = "source=pretrained&layer=3&head=2&b_head=5"
     page = line.go(f"{app_url}/compare?{link}")
     page.locator(".st-key-pane_A button").first.click()
     shown = settled(page).locator(".st-key-pane_A button").first.locator("p").inner_text()
-    page.locator(f".st-key-{setting} input").click()
-    page.get_by_role("option", name=option).first.click()
+    page.locator(".st-key-layer input").click()
+    page.get_by_role("option", name="layer 1").first.click()
     settled_once_at(page, lambda url: urlsplit(url).query != link)
     line.hold()
     page.go_back()
@@ -146,47 +140,44 @@ def test_settings_that_close_before_the_response_to_back_bring_nothing_into_its_
     assert page.locator(".st-key-pane_A button").first.locator("p").inner_text() == shown
 
 
-FORBIDDEN = "Storage.prototype.setItem = () => { throw new DOMException('no storage here', 'SecurityError'); };"
-
-
-@pytest.fixture
-def unwatched_page(watch_of_line: Watch) -> Iterator[Page]:
-    """A page that may have uncaught errors: Streamlit's own error when it loses a page is one."""
-    page = watch_of_line.context.new_page()
-    yield page
-    page.close()
-    watch_of_line.errors.clear()
-
-
-def test_a_page_that_streamlit_has_lost_is_loaded_again_but_neither_without_end_nor_where_nothing_can_be_kept(
-    unwatched_page: Page, app_url: str
-) -> None:
-    line = Line(unwatched_page)
-    line.go(f"{app_url}/?step=scores&text=one+two+three&head=1")
-    with unwatched_page.expect_navigation():
+def test_a_page_that_streamlit_has_lost_is_loaded_again(line: Line, app_url: str, watch_of_line: Watch) -> None:
+    page = line.go(f"{app_url}/?step=scores&text=one+two+three&head=1")
+    with page.expect_navigation():
         line.break_the_page()
-    settled(unwatched_page)
-    assert matrix(unwatched_page, "scores").shape == (3, 3)
-    assert urlsplit(unwatched_page.url).query == "text=one+two+three&head=1"
+    settled(page)
+    watch_of_line.errors.clear()  # Streamlit's own error
+    assert matrix(page, "scores").shape == (3, 3)
+    assert urlsplit(page.url).query == "text=one+two+three&head=1"
+
+
+LOSE = """async () => {
+  const { reloadWhenLost } = await import('/frontend/page/recovery.ts');
+  reloadWhenLost();
+  window.dispatchEvent(new Event('error'));
+}"""
+IS_LOADED_ANEW = "() => new Promise((done) => setTimeout(() => done(window.wasLost !== true), 300))"
+NOTHING_IS_KEPT = "() => { Storage.prototype.setItem = () => { throw new DOMException('no', 'SecurityError'); }; }"
+
+
+def test_a_lost_page_is_loaded_again_neither_without_end_nor_where_nothing_can_be_kept(
+    plain_page: Page, served: str
+) -> None:
+    def lose() -> None:
+        plain_page.evaluate("window.wasLost = true")
+        plain_page.evaluate(LOSE)
+
+    imported(plain_page, served, "page/recovery.ts", "return 0")  # a page of this site, without the app
+    with plain_page.expect_navigation():
+        lose()
     # As if that had been a moment ago, however slow this machine is.
-    assert unwatched_page.evaluate("""() => {
+    assert plain_page.evaluate("""() => {
       const isKept = Number(sessionStorage.getItem("attnviz-reloaded")) > 0;
       sessionStorage.setItem("attnviz-reloaded", String(Date.now() + 600_000));
       return isKept;
     }""")
-    stays_empty(unwatched_page, line)
-    unwatched_page.evaluate("sessionStorage.clear()")
-    unwatched_page.add_init_script(FORBIDDEN)
-    unwatched_page.reload()
-    settled(unwatched_page)
-    stays_empty(unwatched_page, line)
-
-
-def stays_empty(page: Page, line: Line) -> None:
-    """Break the page, and hold that it is not loaded again."""
-    loads: list[str] = []
-    page.on("request", lambda request: loads.append(request.url) if request.is_navigation_request() else None)
-    line.break_the_page()
-    expect(page.get_by_test_id("stApp")).to_have_count(0)
-    page.wait_for_timeout(500)
-    assert loads == []
+    lose()
+    assert not plain_page.evaluate(IS_LOADED_ANEW)
+    plain_page.evaluate("sessionStorage.clear()")
+    plain_page.evaluate(NOTHING_IS_KEPT)
+    lose()
+    assert not plain_page.evaluate(IS_LOADED_ANEW)

@@ -1,25 +1,31 @@
-"""The stage as its users meet it: point, pin, move the pin, zoom, step, guess and reveal."""
+"""The stage on a plain page as its users meet it: point, pin, move the pin, zoom, step, guess and reveal."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import numpy as np
 import pytest
 import torch
 from playwright.sync_api import Page, expect
 
+from attnviz.document import document_of_layer, write
 from attnviz.formatting import percent
 from attnviz.tokens import WordTokenizer
+from attnviz.toy.block import trace_toy
 from attnviz.toy.config import ToyConfig
-from tests.browser.apps.inspector_page import InspectorPage
+from tests.browser.apps.walk_page import WalkPage, WalkView, serving
 from tests.browser.board import BOARD, TEXT_PEN, cells, dark_share, matrix, painted
-from tests.browser.settle import frames, in_the_end, settled, settled_once_at
+from tests.browser.settle import frames, in_the_end
 from tests.loaded import built_in_model
 from tests.toy import run_block
 
 TEXT = "The animal didn't cross the street because it was too tired."
 LONG = " ".join(f"word{i}" for i in range(64))
+
+OpenWalk = Callable[..., WalkView]
 
 pytestmark = pytest.mark.page("one_page")
 
@@ -28,13 +34,24 @@ def toy_head(text: str = TEXT, **config: int) -> torch.Tensor:
     return run_block(WordTokenizer().tokenize(text).ids, ToyConfig(**config)).layer(0).head(0)
 
 
-def link_key(page: Page, name: str) -> str | None:
-    value: str | None = page.evaluate("(name) => new URL(location).searchParams.get(name)", name)
-    return value
+@pytest.fixture
+def walk(page: Page) -> Iterator[OpenWalk]:
+    """Open a layer of the toy, or of the built-in model: `walk(pretrained=True, layer=3, head=5, step="weights")`."""
+    with ExitStack() as servers:
+
+        def opened(text: str = TEXT, *, pretrained: bool = False, layer: int = 0, **link: str | int) -> WalkView:
+            config = {"seed": link.pop("seed", 0), "causal": link.pop("mask", "") == "causal"}
+            toy = trace_toy(WordTokenizer().tokenize(text), ToyConfig(**config))  # type: ignore[arg-type]
+            trace = built_in_model().trace(text) if pretrained else toy
+            shown = document_of_layer(trace.walk(layer, int(link.get("head", 0))))
+            given = servers.enter_context(serving(WalkPage({layer: write(shown)})))
+            return WalkView.open(page, given.url, layer=layer, **link)
+
+        yield opened
 
 
-def test_pointing_at_a_score_lights_its_operands_and_a_switch_to_dark_repaints(page: Page, app_url: str) -> None:
-    inspector = InspectorPage.open(page, app_url, step="scores")
+def test_pointing_at_a_score_lights_its_operands(page: Page, walk: OpenWalk) -> None:
+    inspector = walk(step="scores")
     inspector.hover("scores", 3, 5)
     expect(inspector.line("scores")).to_be_visible()
     lit = {("scores", "row"), ("scores", "column"), ("scores", "cell"), ("query", "row"), ("key_t", "column")}
@@ -42,44 +59,32 @@ def test_pointing_at_a_score_lights_its_operands_and_a_switch_to_dark_repaints(p
     names = page.locator("[data-attnviz-overlay] text[data-state=hovered]")
     assert set(names.all_text_contents()) == {"3 cross", "5 street"}
     assert inspector.result("scores") == pytest.approx(float(toy_head().scores[3, 5]), rel=1e-5)
-    inspector.leave()
-    pixel = """(css) => {
-      const board = deepFind(css).attnviz;
-      const { x, y } = board.panels()[1];
-      const [left, top] = [x._offset + x.l2p(0), y._offset + y.l2p(-0.4)].map((at) => at * devicePixelRatio);
-      return [...board.canvas.getContext('2d').getImageData(left, top, 1, 1).data];
-    }"""
-    light = page.evaluate(pixel, BOARD)
-    page.emulate_media(color_scheme="dark")
-    page.wait_for_function("(css) => deepFind(css).attnviz.theme === 'dark'", arg=BOARD)
-    assert in_the_end(page, lambda: page.evaluate(pixel, BOARD), lambda found: found != light) != light
 
 
-def test_arrow_keys_move_the_pin_and_escape_gives_them_back_to_the_steps(page: Page, app_url: str) -> None:
-    inspector = InspectorPage.open(page, app_url, step="weights")
+def test_arrow_keys_move_the_pin_and_escape_gives_them_back_to_the_steps(page: Page, walk: OpenWalk) -> None:
+    inspector = walk(step="weights")
     inspector.click("weights", 2, 2)
-    page.wait_for_url(re.compile("q=2&k=2"))
+    inspector.pinned(2, 2, changes=1)
     for key in ("ArrowRight", "ArrowDown", "ArrowDown", "ArrowLeft", "ArrowLeft"):
         page.keyboard.press(key)
-    settled_once_at(page, re.compile("q=4&k=1"))
+    inspector.pinned(4, 1, changes=6)
     inspector.leave()
     expect(inspector.panel.locator(".badge")).to_have_text("pinned")
     assert inspector.result("weights") == pytest.approx(float(toy_head().weights[4, 1]), rel=1e-5)
     page.keyboard.press("Escape")
-    settled_once_at(page, lambda url: "q=" not in url)
+    inspector.pinned(None, None, changes=7)
     page.locator(BOARD).focus()
     page.keyboard.press("Enter")
     page.keyboard.press("ArrowUp")  # stops at the edge
-    settled_once_at(page, re.compile("q=0&k=0"))
+    inspector.pinned(0, 0, changes=8)
     assert inspector.result("weights") == pytest.approx(float(toy_head().weights[0, 0]), rel=1e-5)
     page.keyboard.press("Escape")
-    settled_once_at(page, lambda url: "q=" not in url)
     page.keyboard.press("ArrowRight")
-    page.wait_for_url(re.compile("step=head_outputs"))
+    assert inspector.changes[8:] == [{"q": None, "k": None}, {"step": "head_outputs"}]
 
 
-def test_zooming_brings_numbers_that_equal_torch(page: Page, app_url: str) -> None:
-    InspectorPage.open(page, app_url, source="pretrained", layer=3, head=5, step="weights", text=LONG, q=30, k=20)
+def test_zooming_brings_numbers_that_equal_torch(page: Page, walk: OpenWalk) -> None:
+    walk(pretrained=True, layer=3, head=5, step="weights", text=LONG, q=30, k=20)
     assert painted(page, "weights")["inside"] == []
     page.locator(BOARD).focus()
     for _ in range(5):
@@ -100,8 +105,8 @@ def test_zooming_brings_numbers_that_equal_torch(page: Page, app_url: str) -> No
     assert painted(page, "weights")["inside"] == []
 
 
-def test_the_wheel_zooms_with_ctrl_and_a_drag_scrolls_without_pinning(page: Page, app_url: str) -> None:
-    inspector = InspectorPage.open(page, app_url, source="pretrained", step="weights", text=LONG)
+def test_the_wheel_zooms_with_ctrl_and_a_drag_scrolls_without_pinning(page: Page, walk: OpenWalk) -> None:
+    inspector = walk(pretrained=True, step="weights", text=LONG)
     where = "(e) => { const v = e.attnviz.views.views.get('key'); return v ? v.from : null }"
     inspector.hover("weights", 40, 40)
     page.keyboard.down("Control")
@@ -109,21 +114,21 @@ def test_the_wheel_zooms_with_ctrl_and_a_drag_scrolls_without_pinning(page: Page
     page.keyboard.up("Control")
     before = in_the_end(page, lambda: page.locator(BOARD).evaluate(where), lambda found: found is not None)
     assert before is not None
-    settled(page)
+    frames(page)
     x, y = inspector.at("weights", 40, 40)
     page.mouse.move(x, y)
     page.mouse.down()
     page.mouse.move(x + 60, y + 40, steps=6)
     page.mouse.up()
-    settled(page)
+    frames(page)
     assert page.locator(BOARD).evaluate(where) < before
-    assert link_key(page, "q") is None
+    assert inspector.changes == []
 
 
 def test_a_screen_reader_finds_each_matrix_in_rows_of_words_and_not_the_row_that_is_guessed(
-    page: Page, app_url: str
+    page: Page, walk: OpenWalk
 ) -> None:
-    InspectorPage.open(page, app_url, step="weights", predict=1, q=2, seed=1)
+    walk(step="weights", predict=1, q=2, seed=1)
     rows = page.get_by_role("list", name=re.compile("^weights.*, rows: query \\(from\\)$")).get_by_role("listitem")
     expect(rows).to_have_count(11)
     weights, words = toy_head(seed=1).weights, WordTokenizer().tokenize(TEXT).labels
@@ -146,8 +151,8 @@ def test_a_screen_reader_finds_each_matrix_in_rows_of_words_and_not_the_row_that
     page.get_by_role("button", name="Show all matrices").press("Enter")
 
 
-def test_a_guess_is_covered_and_revealed_by_cells_and_rows_and_the_next_row_anew(page: Page, app_url: str) -> None:
-    inspector = InspectorPage.open(page, app_url, step="weights", predict=1, q=2)
+def test_a_guess_is_covered_and_revealed_by_cells_and_rows_and_the_next_row_anew(page: Page, walk: OpenWalk) -> None:
+    inspector = walk(step="weights", predict=1, q=2)
     texts = painted(page, "weights")["inside"]
     assert texts.count("?") == 11
     assert len(texts) == 121
@@ -158,9 +163,9 @@ def test_a_guess_is_covered_and_revealed_by_cells_and_rows_and_the_next_row_anew
     expect(inspector.panel).to_contain_text("Covered")
     expect(inspector.line("weights")).to_have_count(0)
     inspector.click("weights", 2, 4)
-    settled(page)
+    frames(page)
     assert painted(page, "weights")["inside"].count("?") == 10
-    assert link_key(page, "k") is None, "revealing is not pinning"
+    assert inspector.changes == [], "revealing is not pinning"
     assert cells_of_row(page, 2)[4] == f"{float(toy_head().weights[2, 4]):.2f}"
     page.keyboard.press("r")
     frames(page)
@@ -169,7 +174,7 @@ def test_a_guess_is_covered_and_revealed_by_cells_and_rows_and_the_next_row_anew
     expect(inspector.panel).to_contain_text("looks most")
     expect(page.locator(".guess")).to_contain_text("Guesses: 1.")
     page.get_by_role("spinbutton", name="query row").fill("5")
-    settled_once_at(page, re.compile("q=5"))
+    frames(page)
     assert cells_of_row(page, 5).count("?") == 11
     assert cells_of_row(page, 2).count("?") == 0
     best = int(toy_head().weights[5].argmax())
@@ -183,7 +188,7 @@ def test_a_guess_is_covered_and_revealed_by_cells_and_rows_and_the_next_row_anew
     expect(page.locator(".guess")).to_contain_text(re.compile(rf"Guess 1: column {best} .* the largest\. Right\."))
     assert "?" not in painted(page, "weights")["inside"]
     page.keyboard.press("ArrowDown")
-    settled(page)
+    frames(page)
     assert cells_of_row(page, 6).count("?") == 11
     page.locator(BOARD).focus()  # in a field, letters are letters
     page.keyboard.press("a")
@@ -195,8 +200,8 @@ def cells_of_row(page: Page, row: int) -> list[str]:
     return painted(page, "weights")["inside"][row * 11 : row * 11 + 11]
 
 
-def test_stepping_back_plays_the_morph_reversed(page: Page, app_url: str) -> None:
-    InspectorPage.open(page, app_url, step="masked", mask="causal")
+def test_stepping_back_plays_the_morph_reversed(page: Page, walk: OpenWalk) -> None:
+    inspector = walk(step="masked", mask="causal")
     page.evaluate(
         """(css) => {
       const { morph } = deepFind(css).attnviz;
@@ -217,11 +222,9 @@ def test_stepping_back_plays_the_morph_reversed(page: Page, app_url: str) -> Non
     }""",
         BOARD,
     )
-    page.get_by_role("radio", name="Weights").click()
-    settled_once_at(page, re.compile("step=weights"))
+    inspector.show("weights")
     forth = page.evaluate("() => window.seen.splice(0)")
-    page.get_by_role("radio", name="Masked").click()
-    settled_once_at(page, re.compile("step=masked"))
+    inspector.show("masked")
     back = page.evaluate("() => window.seen.splice(0)")
     assert forth
     assert back
@@ -232,19 +235,18 @@ def test_stepping_back_plays_the_morph_reversed(page: Page, app_url: str) -> Non
     assert moments == sorted(moments)
 
 
-def test_reduced_motion_has_no_transitions(page: Page, app_url: str) -> None:
+def test_reduced_motion_has_no_transitions(page: Page, walk: OpenWalk) -> None:
     page.emulate_media(reduced_motion="reduce")
-    InspectorPage.open(page, app_url, step="scores")
+    inspector = walk(step="scores")
     page.evaluate("(css) => { deepFind(css).attnviz.morph.start = () => { window.moved = true } }", BOARD)
-    page.get_by_role("radio", name="Scaled").click()
-    settled_once_at(page, re.compile("step=scaled"))
+    inspector.show("scaled")
     assert page.evaluate("() => window.moved") is None
     assert matrix(page, "scaled").shape == (11, 11)
 
 
-def test_a_word_of_200_letters_is_shortened_in_the_picture_and_whole_on_hover(page: Page, app_url: str) -> None:
+def test_a_word_of_200_letters_is_shortened_in_the_picture_and_whole_on_hover(page: Page, walk: OpenWalk) -> None:
     word = "pneumono" * 25
-    inspector = InspectorPage.open(page, app_url, step="weights", text=f"a {word} b")
+    inspector = walk(step="weights", text=f"a {word} b")
     texts = painted(page, "weights")["all"]
     assert word not in texts
     assert any("…" in text and text.startswith("pneu") for text in texts)
@@ -252,9 +254,9 @@ def test_a_word_of_200_letters_is_shortened_in_the_picture_and_whole_on_hover(pa
     assert word in (inspector.panel.get_by_role("heading").text_content() or "")
 
 
-def test_512_tokens_are_drawn_and_followed(page: Page, app_url: str) -> None:
+def test_512_tokens_are_drawn_and_followed(page: Page, walk: OpenWalk) -> None:
     text = " ".join(f"w{i}" for i in range(512))
-    inspector = InspectorPage.open(page, app_url, step="weights", text=text, mask="causal", q=500, k=9)
+    inspector = walk(step="weights", text=text, mask="causal", q=500, k=9)
     head = toy_head(text, causal=True)
     # In double precision: torch's own weights in single precision are up to 2e-6 off, by processor.
     scaled = head.query.double() @ head.key.double().T * head.scale
@@ -285,11 +287,11 @@ TYPE = """([css, name]) => {
 """The size of the smallest number that is painted, in px"""
 
 
-def test_one_matrix_takes_the_whole_stage_with_its_numbers(page: Page, app_url: str) -> None:
-    inspector = InspectorPage.open(page, app_url, source="pretrained", step="qkv", layer=2, head=3)
+def test_one_matrix_takes_the_whole_stage_with_its_numbers(page: Page, walk: OpenWalk) -> None:
+    inspector = walk(pretrained=True, step="qkv", layer=2, head=3)
     layer = built_in_model().trace(TEXT).layer(2)
     page.get_by_role("button", name="Focus on Q query").click()
-    settled(page)
+    frames(page)
     np.testing.assert_allclose(cells(page, "query"), layer.query[3].flatten().numpy(), atol=0.0501)
     assert page.evaluate(TYPE, [BOARD, "query"]) >= 11
     inspector.click("query", 3, 4)
@@ -297,7 +299,7 @@ def test_one_matrix_takes_the_whole_stage_with_its_numbers(page: Page, app_url: 
     assert inspector.result("product") == pytest.approx(float(layer.query[3, 3, 4]), rel=1e-4)
     page.get_by_role("button", name="Close").click()
     page.get_by_role("button", name="Show all matrices").click()
-    settled(page)
+    frames(page)
     assert matrix(page, "embeddings").shape == (16, 384)
 
 
@@ -307,13 +309,13 @@ PLACES = """(css) => Object.fromEntries(
 
 
 def test_a_phone_stacks_the_matrices_with_their_numbers_and_a_wide_window_sets_them_side_by_side(
-    page: Page, app_url: str
+    page: Page, walk: OpenWalk
 ) -> None:
     page.set_viewport_size({"width": 390, "height": 844})
-    InspectorPage.open(page, app_url, step="weights", q=3, k=1)
+    walk(step="weights", q=3, k=1)
     for narrow, width in ((True, 390), (False, 1280), (True, 400), (False, 1920)):
         page.set_viewport_size({"width": width, "height": 844})
-        settled(page)
+        frames(page)
         places = page.evaluate(PLACES, BOARD)
         (left, top), (right, below), (beside, _) = places["masked"], places["weights"], places["row_sum"]
         assert (left == right, below < top) == (narrow, narrow)  # the result comes first

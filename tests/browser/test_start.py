@@ -1,6 +1,6 @@
 """The app is installed as a wheel alone; the very first visit is a link to a page.
 
-`tests/browser/test_first_visit.py` starts it from its folder, `tests/browser/test_serve.py` as a server for many.
+`tests/browser/test_serve.py` starts it from its folder, as a server for many and below a path.
 """
 
 from __future__ import annotations
@@ -60,8 +60,9 @@ def test_an_installed_wheel_has_all_modules_style_sheets_and_scripts(commands: P
 
 
 def test_the_command_opens_the_browser_and_the_first_visit_may_be_a_link_to_any_page(
-    commands: Path, page: Page, tmp_path: Path
+    commands: Path, one_page: Page, tmp_path: Path
 ) -> None:
+    page = one_page
     port = free_port()
     browser = tmp_path / "browser"
     browser.write_text(f'#!/bin/sh\nprintf %s "$1" > {tmp_path}/opened\n')

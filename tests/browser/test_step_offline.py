@@ -17,9 +17,8 @@ from attnviz.serving.arrays import PATH as ARRAYS
 from attnviz.steps import STEPS
 from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.board import BOARD, matrix
-from tests.browser.contexts import Contexts
 from tests.browser.line import Line
-from tests.browser.settings import type_text
+from tests.browser.settings import surprise, type_text
 from tests.browser.settle import in_the_end, settled, settled_at, settled_once_at
 from tests.loaded import built_in_model
 
@@ -47,18 +46,32 @@ PINNED = """[inside.querySelector('.badge').textContent, inside.querySelector('[
 CHART = "[document.querySelector('.js-plotly-plot')?.checkVisibility() ?? false, board.element.checkVisibility()]"
 
 
-@pytest.fixture
-def fresh_page(new_context: Contexts) -> Page:
-    """A page of its own, in which no module has run."""
-    return new_context().new_page()
-
-
 def after_two_frames(page: Page, act: str, read: str) -> Any:
     return page.evaluate(AFTER_TWO_FRAMES.replace("ACT", act).replace("READ", read))
 
 
 def attentions(layer: int) -> np.ndarray:
     return built_in_model().trace(DEFAULT_TEXT).attentions(layer).numpy()
+
+
+VIEW = "() => document.querySelector('.st-key-walk .attnviz-isolated').shadowRoot.querySelector('.walk .inspector')"
+"""Whether what shows matrices is here"""
+
+
+def test_what_shows_matrices_is_fetched_while_the_sentence_is_read(page: Page, app_url: str) -> None:
+    page.goto("about:blank")  # for a document of its own, in which no module has run
+    fetched: list[str] = []
+    page.on("requestfinished", lambda request: fetched.append(re.sub(r".*/(?=\w+\.js$)", "", request.url)))
+    settled_at(page, app_url)
+    assert in_the_end(page, lambda: "drawing.js" in fetched, bool)
+    document = next(n for n, address in enumerate(fetched) if ARRAYS in address)
+    assert fetched.index("drawing.js") > document > fetched.index("walk.js")
+    page.wait_for_function(VIEW)
+    expect(page.locator(".walk .inspector")).to_be_hidden()  # the sentence has no cells
+    page.route("**/*", lambda route: route.abort())
+    page.get_by_role("radio", name="Scores", exact=True).click()
+    scores = built_in_model().trace(OPENING["text"]).head(layer=3, head=1).scores
+    np.testing.assert_allclose(matrix(page, "scores"), scores.numpy(), rtol=0, atol=1e-5)
 
 
 def test_what_one_explores_is_painted_within_two_frames_and_without_the_server(line: Line, app_url: str) -> None:
@@ -91,6 +104,55 @@ def test_what_one_explores_is_painted_within_two_frames_and_without_the_server(l
     page.locator(".chosen-settings").click()
     settled(page)
     assert line.updates() == [{"step": "head_outputs", "head": 7, "q": 0, "k": 0, "predict": False, "drawing": "chart"}]
+
+
+def test_a_text_is_sent_with_what_was_chosen_by_keyboard_and_by_a_click_elsewhere(line: Line, app_url: str) -> None:
+    page = line.page
+    settled_at(page, f"{app_url}/?source=pretrained&step=tokens")
+    field = page.get_by_label("Text", exact=True)
+    ways = (
+        (lambda: field.press("Control+Enter"), "Masked", 4, "one two three four five six seven eight"),
+        (page.locator(".chosen-settings").click, "Weights", 2, "nine ten eleven"),
+    )
+    for send, title, head, text in ways:
+        page.get_by_role("radio", name=title).click()
+        page.get_by_role("button", name=f"head {head}", exact=True).click()
+        step = title.lower()
+        page.wait_for_url(re.compile(f"step={step}&head={head}"))
+        asked, said = len(line.sent), len(line.updates())
+        field.click()
+        field.fill(text)
+        settled(page)
+        assert len(line.sent) == asked, "nothing is sent before the text"
+        send()
+        settled_once_at(page, f"**text={text.replace(' ', '+')}&**")
+        assert page.url.endswith(f"/?text={text.replace(' ', '+')}&source=pretrained&step={step}&head={head}")
+        assert line.updates()[said:] == [{"step": step, "head": head}]
+        assert len(line.sent) == asked + 1, "one message, so one run of a part of the page"
+        words = len(text.split()) + 2
+        assert matrix(page, step).shape == (words, words)
+        expect(field).to_have_value(text)
+
+
+def test_what_the_page_says_of_a_text_ends_with_it(line: Line, app_url: str) -> None:
+    """The text is a part of the page by itself; a note on the link, and the reason of a surprise, are not."""
+    page = line.page
+    settled_at(page, f"{app_url}/?source=pretrained&head=99&text=the+cat+sat+because+it+was+tired")
+    notes = page.get_by_test_id("stAlert")
+    expect(notes).to_have_count(1)
+    field = page.get_by_label("Text", exact=True)
+    for number, say in enumerate((notes, page.locator(".said"))):
+        if number:
+            surprise(page)
+            settled(page)
+            expect(say).to_have_count(1)
+        text = " ".join(["another"] * (number + 2))
+        field.fill(text)
+        field.press("Control+Enter")
+        settled_once_at(page, re.compile(f"text={text.replace(' ', '.')}&"))
+        expect(say).to_have_count(0)
+        expect(field).to_have_value(text)
+        assert matrix(page, "scores").shape == (number + 4, number + 4)
 
 
 def test_everything_of_a_layer_is_explored_after_the_connection_was_lost(line: Line, app_url: str) -> None:
@@ -147,28 +209,17 @@ def test_the_server_hears_of_what_was_chosen_before_anything_else(line: Line, ap
     assert page.url.endswith(f"/?step={step}&q=9")
 
 
-def test_the_next_page_and_a_reload_show_what_was_chosen(page: Page, app_url: str) -> None:
+def test_the_next_page_and_the_way_back_show_what_was_chosen(page: Page, app_url: str) -> None:
     settled_at(page, f"{app_url}/?source=pretrained&step=weights")
-    heads = page.get_by_role("navigation").get_by_role("link", name="Heads", exact=True)
-    for layer, head, by_keyboard in ((3, 4, False), (5, 2, True)):
-        page.get_by_role("combobox", name="Layer").select_option(f"layer {layer}")
-        page.get_by_role("button", name=f"head {head}", exact=True).click()
-        page.wait_for_url(re.compile(f"layer={layer}&head={head}"))
-        if by_keyboard:
-            heads.focus()
-            page.keyboard.press("Enter")
-        else:
-            heads.click()
-        settled_once_at(page, "**/heads?*")
-        assert f"layer={layer}&head={head}" in page.url
-        page.go_back()
-        settled_once_at(page, re.compile(rf"/\?source=pretrained.*layer={layer}"))
-        np.testing.assert_allclose(matrix(page, "weights"), attentions(layer)[head], rtol=0, atol=1e-6)
-    page.get_by_role("button", name="head 9", exact=True).click()
-    page.wait_for_url(re.compile("head=9"))
-    page.reload()
-    settled(page)
-    np.testing.assert_allclose(matrix(page, "weights"), attentions(5)[9], rtol=0, atol=1e-6)
+    page.get_by_role("combobox", name="Layer").select_option("layer 3")
+    page.get_by_role("button", name="head 4", exact=True).click()
+    page.wait_for_url(re.compile("layer=3&head=4"))
+    page.get_by_role("navigation").get_by_role("link", name="Heads", exact=True).click()
+    settled_once_at(page, "**/heads?*")
+    assert "layer=3&head=4" in page.url
+    page.go_back()
+    settled_once_at(page, re.compile(r"/\?source=pretrained.*layer=3"))
+    np.testing.assert_allclose(matrix(page, "weights"), attentions(3)[4], rtol=0, atol=1e-6)
 
 
 class Forgetful:
@@ -233,59 +284,6 @@ AWAY_UNTIL_A_CLICK = """(path) => {
 """The server answers from the next click on: were it back before, what failed might be asked for again by itself."""
 
 
-VIEW = "() => document.querySelector('.st-key-walk .attnviz-isolated').shadowRoot.querySelector('.walk .inspector')"
-"""Whether what shows matrices is here"""
-
-
-def test_what_shows_matrices_is_fetched_while_the_sentence_is_read(fresh_page: Page, app_url: str) -> None:
-    page = fresh_page
-    fetched: list[str] = []
-    page.on("requestfinished", lambda request: fetched.append(re.sub(r".*/(?=\w+\.js$)", "", request.url)))
-    settled_at(page, app_url)
-    assert in_the_end(page, lambda: "drawing.js" in fetched, bool)
-    document = next(n for n, address in enumerate(fetched) if ARRAYS in address)
-    assert fetched.index("drawing.js") > document > fetched.index("walk.js")
-    page.wait_for_function(VIEW)
-    expect(page.locator(".walk .inspector")).to_be_hidden()  # the sentence has no cells
-    page.route("**/*", lambda route: route.abort())
-    page.get_by_role("radio", name="Scores", exact=True).click()
-    scores = built_in_model().trace(OPENING["text"]).head(layer=3, head=1).scores
-    np.testing.assert_allclose(matrix(page, "scores"), scores.numpy(), rtol=0, atol=1e-5)
-
-
-def test_what_is_pinned_or_guessed_while_the_script_is_on_its_way(fresh_page: Page, app_url: str) -> None:
-    page = fresh_page
-    held: list[Route] = []
-    page.route("**/matrix_view.js", lambda route: held.append(route))  # noqa: PLW0108
-    page.goto(f"{app_url}/?source=pretrained&layer=3&head=1&step=weights&predict=1&q=3&k=2")
-    note = page.locator(".walk .note")
-    expect(note).to_have_text("The picture is on its way …")
-    expect(page.locator(".walk .strip canvas")).to_have_count(0)  # they would show the row that is to be guessed
-    page.keyboard.press("r")
-    page.keyboard.press("Escape")
-    expect(page).not_to_have_url(re.compile("q=3"))
-    expect(page).to_have_url(re.compile("predict=1"))
-    assert len(held) == 1
-    held[0].continue_()
-    expect(page.locator(BOARD)).to_be_visible()
-    settled(page)
-    expect(note).to_have_text("")
-    expect(page.get_by_text("Row 0, “[CLS]”, is covered")).to_be_visible()
-
-
-def test_a_step_whose_script_does_not_come_says_so_and_is_shown_once_it_comes(fresh_page: Page, app_url: str) -> None:
-    page = fresh_page
-    page.route("**/matrix_view.js", lambda route: route.abort())
-    settled_at(page, app_url)
-    page.get_by_role("radio", name="Scores", exact=True).click()
-    note = page.locator(".walk .note")
-    expect(note).to_contain_text("This step can't be shown: the server does not answer. It is asked for again.")
-    expect(page.locator(BOARD)).to_be_hidden()
-    page.unroute("**/matrix_view.js")
-    expect(note).to_have_text("", timeout=15_000)
-    expect(page.locator(BOARD)).to_be_visible()
-
-
 def test_nothing_of_the_text_before_is_shown_while_the_server_is_away(page: Page, app_url: str) -> None:
     settled_at(page, f"{app_url}/?source=pretrained&step=scaled&text=the+text+before")
     page.route(f"**{ARRAYS}**", lambda route: route.abort())
@@ -312,7 +310,7 @@ def test_nothing_of_the_text_before_is_shown_while_the_server_is_away(page: Page
     np.testing.assert_allclose(matrix(page, "weights"), trace.attentions(4)[0].numpy(), rtol=0, atol=1e-6)
 
 
-def test_back_forward_and_a_copied_link_open_the_same_view(page: Page, app_url: str, fresh_page: Page) -> None:
+def test_back_forward_and_a_copied_link_open_the_same_view(page: Page, app_url: str) -> None:
     settled_at(page, f"{app_url}/?source=pretrained&step=weights&layer=1")
     acts: list[tuple[Callable[[], Any], str]] = [
         (lambda: page.get_by_role("button", name="head 4", exact=True).click(), "head=4"),
@@ -331,8 +329,10 @@ def test_back_forward_and_a_copied_link_open_the_same_view(page: Page, app_url: 
     for view in views[1:]:
         page.go_forward()
         check_view(page, view)
-    fresh_page.goto(page.url)
-    check_view(fresh_page, views[-1])
+    copied = page.url
+    settled_at(page, f"{app_url}/?source=toy&step=qkv&text=another")
+    page.goto(copied)
+    check_view(page, views[-1])
 
 
 View = tuple[str, list[str], np.ndarray, list[str]]

@@ -12,15 +12,15 @@ import torch
 from playwright.sync_api import Page, expect
 from torch.nn import functional as F
 
+from attnviz.figures.style import DARK, LIGHT
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.steps import STEPS
 from attnviz.tokens import WordTokenizer
 from attnviz.toy.config import ToyConfig
 from tests.browser.apps.inspector_page import InspectorPage
 from tests.browser.board import BOARD, cells, matrix, painted
-from tests.browser.contexts import Contexts
 from tests.browser.settings import open_settings, type_text
-from tests.browser.settle import settled, settled_at, settled_once_at
+from tests.browser.settle import frames, settled, settled_at, settled_once_at
 from tests.loaded import built_in_model
 from tests.toy import run_block
 
@@ -53,6 +53,36 @@ def open_step(page: Page, name: str) -> None:
 SHOWS = "(step) => (new URL(location).searchParams.get('step') ?? 'scores') === step"
 
 
+def test_each_change_of_page_is_one_step_of_the_back_button(page: Page, app_url: str) -> None:
+    """The first test of this file: the browser counts 50 entries at most."""
+    settled_at(page, f"{app_url}/averages?text=one+two&seed=5&way=data")
+    before = page.evaluate("history.length")
+    for number, name in enumerate(("Heads", "Step by step"), 1):
+        page.get_by_role("navigation").get_by_role("link", name=name).click()
+        settled_once_at(page, lambda url, name=name: name == "Step by step" or name.lower() in url)
+        assert page.evaluate("history.length") == before + number
+    for there in ("/heads?text=one+two", "/averages?text=one+two&seed=5&way=data"):
+        page.go_back()
+        settled(page)
+        assert page.url == f"{app_url}{there}"
+        expect(page.locator(".st-key-text textarea")).to_have_value("one two")
+    # Back to a bare address: what was changed on that page comes back with its entry, and goes with the one before.
+    settled_at(page, f"{app_url}/averages")
+    page.get_by_role("radio", name="A softmax").click()
+    page.wait_for_url(re.compile("way=softmax"))
+    changed = page.url
+    page.get_by_role("navigation").get_by_role("link", name="Heads").click()
+    settled_once_at(page, re.compile("/heads"))
+    page.go_back()
+    settled(page)
+    assert page.url == changed
+    assert matrix(page, "softmax_weights").shape == matrix(page, "masked_zeros").shape == (13, 13)
+    page.go_back()
+    settled_once_at(page, f"{app_url}/averages")
+    assert matrix(page, "by_loop").shape == (13, 16)
+    expect(page.get_by_role("radio", name="A softmax")).not_to_be_checked()
+
+
 def test_typed_sentences_and_the_numbers_in_the_cells(page: Page, app_url: str) -> None:
     go(page, app_url)
     it_fits_is_described_and_gets_dark(page)
@@ -74,16 +104,27 @@ def test_typed_sentences_and_the_numbers_in_the_cells(page: Page, app_url: str) 
     assert matrix(page, "weights").shape == (2, 2)
 
 
+PIXEL = """(css) => {
+  const board = deepFind(css).attnviz;
+  const { x, y } = board.panels()[1];
+  const [left, top] = [x._offset + x.l2p(0), y._offset + y.l2p(-0.4)].map((at) => at * devicePixelRatio);
+  return [...board.canvas.getContext('2d').getImageData(left, top, 1, 1).data];
+}"""
+"""The colour of a cell"""
+
+
 def it_fits_is_described_and_gets_dark(page: Page) -> None:
     assert_fits(page)
     scores = toy(DEFAULT_TEXT).head(0).scores
     described = page.locator(BOARD).get_attribute("aria-label")
     size = "11 rows: query (from), 11 columns: key (to)"
     assert f"scores, {size}, numbers from −{abs(float(scores.min())):.2f}" in described
+    light = page.evaluate(PIXEL, BOARD)
     page.emulate_media(color_scheme="dark")
     expect(page.locator(".stApp")).to_have_css("background-color", "rgb(20, 20, 27)")
     page.wait_for_function("(css) => deepFind(css).attnviz.theme === 'dark'", arg=BOARD)
     settled(page)
+    assert page.evaluate(PIXEL, BOARD) != light
     # The canvas is transparent, what is written on it is light, and so are no cells of a small score.
     corner = "(e) => [...e.getContext('2d').getImageData(2, 2, 1, 1).data]"
     assert page.locator(f"{BOARD} > canvas").evaluate(corner) == [0, 0, 0, 0]
@@ -125,13 +166,6 @@ def test_a_real_head_is_followed_chosen_and_drawn(page: Page, app_url: str) -> N
     assert inspector.result("scaled") == pytest.approx(float(steps.scaled[9, 10]), rel=1e-4)
     assert inspector.result("weights") == pytest.approx(float(steps.weights[9, 10]), rel=1e-4)
     expect(inspector.panel).to_contain_text("because")
-    open_settings(page)
-    box = page.locator(".st-key-model input")
-    box.fill("no such model!")
-    box.press("Enter")
-    expect(page.get_by_text("neither a folder here nor a name")).to_be_visible()
-    settled(page)
-    np.testing.assert_allclose(matrix(page, "weights"), steps.weights.numpy(), rtol=0, atol=1e-6)  # the page goes on
     inspector.leave()
     others_are_chosen_beside_the_heads(page)
 
@@ -240,36 +274,6 @@ def test_no_formula_is_cut_and_on_a_phone_the_page_scrolls_as_a_whole_and_a_char
     expect(graph.locator(".gtitle, .annotation-text").first).to_be_visible()
 
 
-def test_each_change_of_page_is_one_step_of_the_back_button(new_context: Contexts, app_url: str) -> None:
-    page = new_context().new_page()  # the browser counts 50 entries at most
-    settled_at(page, f"{app_url}/averages?text=one+two&seed=5&way=data")
-    before = page.evaluate("history.length")
-    for number, name in enumerate(("Heads", "Tokens", "Step by step"), 1):
-        page.get_by_role("navigation").get_by_role("link", name=name).click()
-        settled_once_at(page, lambda url, name=name: name == "Step by step" or name.lower() in url)
-        assert page.evaluate("history.length") == before + number
-    for there in ("/tokens?text=one+two", "/heads?text=one+two", "/averages?text=one+two&seed=5&way=data"):
-        page.go_back()
-        settled(page)
-        assert page.url == f"{app_url}{there}"
-        expect(page.locator(".st-key-text textarea")).to_have_value("one two")
-    # Back to a bare address: what was changed on that page comes back with its entry, and goes with the one before.
-    settled_at(page, f"{app_url}/averages")
-    page.get_by_role("radio", name="A softmax").click()
-    page.wait_for_url(re.compile("way=softmax"))
-    changed = page.url
-    page.get_by_role("navigation").get_by_role("link", name="Heads").click()
-    settled_once_at(page, re.compile("/heads"))
-    page.go_back()
-    settled(page)
-    assert page.url == changed
-    assert matrix(page, "softmax_weights").shape == matrix(page, "masked_zeros").shape == (13, 13)
-    page.go_back()
-    settled_once_at(page, f"{app_url}/averages")
-    assert matrix(page, "by_loop").shape == (13, 16)
-    expect(page.get_by_role("radio", name="A softmax")).not_to_be_checked()
-
-
 def test_settings_behind_a_closed_button_do_not_come_back_after_back(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/?source=toy&step=scores")
     open_settings(settled(page)).get_by_role("button", name="More").click()
@@ -302,3 +306,91 @@ def test_hostile_text_is_text(page: Page, app_url: str) -> None:
     assert "src=x" in labels
     assert "<b>bold</b>" in labels
     assert page.locator(".st-key-walk img").count() == 0
+
+
+COUNT = """() => {
+  window.sent = 0;
+  const { send } = WebSocket.prototype;
+  WebSocket.prototype.send = function (...given) {
+    window.sent += 1;
+    return send.apply(this, given);
+  };
+}"""
+"""Counts the messages that the page sends."""
+
+
+PLOT = "document.querySelector('.attnviz-chart')"
+
+
+def test_numbers_fit_their_cells_in_every_window_and_a_change_of_theme_asks_no_server(page: Page, app_url: str) -> None:
+    settled_at(page, f"{app_url}/?drawing=chart&step=scores&text=one+two+three+four+five+six+seven&q=3&k=1")
+    seen = f"""() => [...{PLOT}.querySelectorAll('.subplot')].map((subplot) => {{
+      const texts = [...subplot.querySelectorAll('.heatmap-label text')];
+      const box = subplot.querySelector('.heatmaplayer image').getBoundingClientRect();
+      return [texts.length, texts.map((text) => text.getBoundingClientRect().width), box.width];
+    }})"""
+    for width, height in ((900, 720), (1600, 1000)):
+        page.set_viewport_size({"width": width, "height": height})
+        settled(page)
+        frames(page)
+        product = page.evaluate(seen)
+        assert [count for count, *_ in product] == [7 * 8, 7 * 8, 7 * 7]
+        for (_, widths, whole), columns in zip(product, (7, 8, 7), strict=True):
+            assert 0 < max(widths) <= whole / columns
+    page.get_by_role("radio", name="Weights", exact=True).click()
+    settled_once_at(page, "**step=weights**")
+    page.evaluate(COUNT)
+    for scheme, palette in (("light", LIGHT), ("dark", DARK)):
+        page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        page.wait_for_function(f"(ink) => {PLOT}._fullLayout.font.color === ink", arg=palette.text)
+        shapes, scale = page.evaluate(
+            f"[{PLOT}._fullLayout.shapes.map(({{ line }}) => line.color), {PLOT}._fullData[1].colorscale]"
+        )
+        assert set(shapes) == {palette.ink.query, palette.ink.key}
+        assert scale == palette.weights
+    assert page.evaluate("window.sent") == 0
+    settled_at(page, f"{app_url}/?step=scores&text=another")
+    assert page.evaluate("window.sent") > 0  # what is sent is counted
+
+
+def box(locator: Any) -> dict[str, float]:
+    found = locator.bounding_box()
+    assert found is not None
+    return dict(found)
+
+
+def test_warnings_take_one_line_and_are_read_whole_over_the_picture(page: Page, app_url: str) -> None:
+    settled_at(page, f"{app_url}/?source=pretrained&step=weights&layer=77&head=99&q=400&stretch=3&predict=7")
+    warning, board = page.get_by_test_id("stAlert"), page.locator(".attnviz-board").first
+    expect(warning).to_have_count(1)
+    text = warning.locator("p")
+    expect(text).to_have_attribute("aria-expanded", "false")
+    before = box(board)
+    assert box(text)["height"] < 30
+    assert before["y"] + before["height"] <= 720
+    expect(page.get_by_role("button", name="Play this step")).to_be_in_viewport(ratio=1)
+    text.focus()
+    page.keyboard.press("Enter")
+    expect(text).to_have_attribute("aria-expanded", "true")
+    assert box(warning)["height"] > 40
+    assert text.evaluate("(e) => [e.scrollWidth <= e.clientWidth, e.scrollHeight <= e.clientHeight + 1]") == [
+        True,
+        True,
+    ]
+    assert box(board) == before
+    text.click()
+    expect(text).to_have_attribute("aria-expanded", "false")
+
+
+CUT = """() => [...document.querySelectorAll('[data-testid=stPopoverBody] *')]
+  .filter((e) => e.scrollWidth > e.clientWidth + 1 && getComputedStyle(e).textOverflow === 'ellipsis')
+  .map((e) => e.textContent)"""
+
+
+@pytest.mark.parametrize("link", ["/?source=toy", "/transformer"])
+def test_no_label_of_the_settings_under_more_is_cut(page: Page, app_url: str, link: str) -> None:
+    settled_at(page, app_url + link)
+    open_settings(page).get_by_role("button", name="More", exact=True).click()
+    expect(page.get_by_test_id("stPopoverBody").get_by_text("Heads of keys")).to_be_visible()
+    assert page.evaluate(CUT) == []
+    page.keyboard.press("Escape")

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 import torch
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 from torch.nn import functional as F
 
 from attnviz.document import document_of_layer, write
@@ -86,6 +86,38 @@ def test_steps_are_painted_in_the_frame_of_the_click_and_ask_for_no_numbers(page
     assert view.painted == ["output", "1", "3"]
     assert [url.rpartition("/")[2] for url in requests] == ["end.ts"]  # the script of what follows the last step
     assert view.changes == [{"step": name} for name in list(STEPS)[2:]]
+
+
+def test_what_is_pinned_or_guessed_while_the_script_is_on_its_way(page: Page, walks: WalkPage) -> None:
+    page.goto("about:blank")
+    held: list[Route] = []
+    page.route("**/matrix_view.ts", lambda route: held.append(route))  # noqa: PLW0108
+    page.goto(walks.link(layer=1, head=3, step="weights", predict=1, q=3, k=2))
+    note, board = page.locator(".walk .note"), page.locator(".walk .attnviz-board")
+    expect(note).to_have_text("The picture is on its way …")
+    expect(page.locator(".walk .strip canvas")).to_have_count(0)  # they would show the row that is to be guessed
+    page.keyboard.press("r")
+    page.keyboard.press("Escape")
+    page.wait_for_function("() => window.changes.length")
+    assert page.evaluate("[window.changes, walk.store.values.predict]") == [[{"q": None, "k": None}], True]
+    assert len(held) == 1
+    held[0].continue_()
+    expect(board).to_be_visible()
+    expect(note).to_have_text("")
+    expect(page.get_by_text("Row 0, “[CLS]”, is covered")).to_be_visible()
+
+
+def test_a_step_whose_script_does_not_come_says_so_and_is_shown_once_it_comes(page: Page, walks: WalkPage) -> None:
+    page.goto("about:blank")
+    page.route("**/matrix_view.ts", lambda route: route.abort())
+    page.goto(walks.link(step="tokens"))
+    page.get_by_role("radio", name="Scores", exact=True).click()
+    note, board = page.locator(".walk .note"), page.locator(".walk .attnviz-board")
+    expect(note).to_contain_text("This step can't be shown: the server does not answer. It is asked for again.")
+    expect(board).to_be_hidden()
+    page.unroute("**/matrix_view.ts")
+    expect(note).to_have_text("", timeout=15_000)
+    expect(board).to_be_visible()
 
 
 def test_a_cell_is_followed_and_pinned(page: Page, walks: WalkPage, trace: Trace) -> None:

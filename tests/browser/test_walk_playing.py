@@ -307,69 +307,8 @@ def test_a_row_that_is_guessed_is_not_given_away(page: Page, walks: WalkPage) ->
     expect(page.get_by_role("button", name="Play the walk")).to_be_visible()
 
 
-def test_a_bare_address_plays_from_the_first_view_and_stops_at_a_true_link(new_context: Contexts, app_url: str) -> None:
-    page = new_context().new_page()
-    settled_at(page, app_url)
-    page.get_by_role("group", name="What this is").get_by_role("button", name="Play the walk").click()
-    bar = Bar(page)
-    bar.title("Sentence")
-    bar.goes_on()
-    speed = bar.root.get_by_role("button", name="Speed")
-    speed.click(click_count=2)  # four times as fast
-    bar.title("Hidden states")  # it goes over to the matrices by itself, which are fetched meanwhile
-    speed.click()  # half as fast: so that no step ends by itself from here on
-    for _ in range(3):
-        page.keyboard.press("ArrowRight")
-    bar.title("Scaled")
-    assert page.url.rstrip("/") == app_url
-    entries = page.evaluate("history.length")
-    page.keyboard.press(" ")
-    page.wait_for_url("**step=scaled**")
-    assert page.evaluate("history.length") == entries + 1
-    scaled = float(built_in_model().trace(OPENING["text"]).walk(LAYER, HEAD).steps.scaled[Q, K])
-    expect(bar.says).to_contain_text(f"= {scaled:.2f}.")
-
-    # It goes on in lecture mode, which the server knows of.
-    page.keyboard.press(" ")
-    page.keyboard.press("l")
-    expect(page.get_by_role("button", name="Leave lecture mode (L)")).to_be_visible()
-    bar.goes_on()
-    expect(bar.root).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(bar.root).to_be_hidden()
-    expect(page.get_by_role("button", name="Play the walk")).to_be_visible()  # in lecture mode, too
-
-
-def test_a_link_plays_it_once_and_its_keys_go_on_through_the_lesson(new_context: Contexts, app_url: str) -> None:
-    page = new_context(reduced_motion="reduce").new_page()
-    scene = "lesson=attention&scene=1"
-    page.goto(f"{app_url}/?{urlencode(OPENING)}&step=scores&play=1&lecture=1&{scene}")
-    bar = Bar(page)
-    bar.title("Sentence")
-    for _ in STEPS[1:]:
-        page.keyboard.press("PageDown")
-    bar.title("Output")
-    page.keyboard.press("PageDown")
-    page.wait_for_url("**scene=2**")
-    expect(bar.root).to_be_hidden()
-
-    page.goto(f"{app_url}/?{urlencode(OPENING)}&play=1")
-    bar.title("Sentence")
-    page.keyboard.press("Escape")
-    expect(bar.root).to_be_hidden()
-    page.wait_for_url(lambda url: "play" not in url)
-
-    page.goto(f"{app_url}/?{urlencode(OPENING)}&play=1")
-    bar.title("Sentence")
-    page.get_by_label("Text", exact=True).fill("Another text.")
-    page.keyboard.press("Enter")
-    page.wait_for_url(lambda url: "text=Another" in url and "play" not in url)
-    expect(bar.root).to_be_hidden()
-
-
 def test_a_page_of_its_own_begins_with_it_without_a_network(new_context: Contexts, tmp_path: Path) -> None:
-    link = f"http://localhost/?text={OPENING['text']}&source=pretrained&layer=3&head=1&step=weights&q=11&k=5"
-    file = exported(tmp_path, link)
+    file = exported(tmp_path, "http://localhost/?text=one+two+three&source=toy&step=weights&q=1&k=2")
     page = new_context(offline=True).new_page()
     assert opened(page, file, "#play=1", painted=".walk .word") == [file.as_uri()]
     bar = Bar(page)
@@ -499,12 +438,12 @@ SEEN = """async (times) => {
 
 def test_the_walk_is_a_video_where_the_browser_can_encode_one(page: Page, small: WalkPage) -> None:
     WalkView.open(page, small.url)
-    film = page.evaluate(FILM, ["video", 32])
+    film = page.evaluate(FILM, ["video", 48])
     assert film is not None, "this Chromium encodes VP8"
     data = b64decode(film["file"])
     assert data[:4] == b"\x1a\x45\xdf\xa3"
     assert film["said"] == sorted(film["said"])
-    seconds = film["ms"] / 32 / 1000
+    seconds = film["ms"] / 48 / 1000
     shown = page.evaluate(SEEN, [(n + 0.5) / 10 for n in film["frames"]])
     assert shown["size"] == [1280, 720]
     assert shown["s"] == pytest.approx(seconds + 2.5, abs=0.2)
@@ -522,3 +461,66 @@ def test_the_walk_is_a_video_where_the_browser_can_encode_one(page: Page, small:
 def element(id_: bytes, content: bytes) -> bytes:
     """Return an element of a WebM file, whose length has eight bytes."""
     return id_ + (len(content) | 1 << 56).to_bytes(8) + content
+
+
+# ---- in the app
+
+
+def test_a_bare_address_plays_from_the_first_view_and_stops_at_a_true_link(page: Page, app_url: str) -> None:
+    settled_at(page, app_url)
+    page.get_by_role("group", name="What this is").get_by_role("button", name="Play the walk").click()
+    bar = Bar(page)
+    bar.title("Sentence")
+    bar.goes_on()
+    speed = bar.root.get_by_role("button", name="Speed")
+    speed.click(click_count=2)  # four times as fast
+    bar.title("Hidden states")  # it goes over to the matrices by itself, which are fetched meanwhile
+    speed.click()  # half as fast: so that no step ends by itself from here on
+    for _ in range(3):
+        page.keyboard.press("ArrowRight")
+    bar.title("Scaled")
+    assert page.url.rstrip("/") == app_url
+    entries = page.evaluate("history.length")
+    page.keyboard.press(" ")
+    page.wait_for_url("**step=scaled**")
+    assert page.evaluate("history.length") == entries + 1
+    scaled = float(built_in_model().trace(OPENING["text"]).walk(LAYER, HEAD).steps.scaled[Q, K])
+    expect(bar.says).to_contain_text(f"= {scaled:.2f}.")
+
+    # It goes on in lecture mode, which the server knows of.
+    page.keyboard.press(" ")
+    page.keyboard.press("l")
+    expect(page.get_by_role("button", name="Leave lecture mode (L)")).to_be_visible()
+    bar.goes_on()
+    expect(bar.root).to_be_visible()
+    page.keyboard.press("Escape")
+    expect(bar.root).to_be_hidden()
+    expect(page.get_by_role("button", name="Play the walk")).to_be_visible()  # in lecture mode, too
+
+
+def test_a_link_plays_it_once_and_its_keys_go_on_through_the_lesson(page: Page, app_url: str) -> None:
+    page.emulate_media(reduced_motion="reduce")
+    settled_at(page, f"{app_url}/lessons")  # a page without a walk: each link to one opens it anew
+    scene = "lesson=attention&scene=1"
+    page.goto(f"{app_url}/?{urlencode(OPENING)}&step=scores&play=1&lecture=1&{scene}")
+    bar = Bar(page)
+    bar.title("Sentence")
+    for _ in STEPS[1:]:
+        page.keyboard.press("PageDown")
+    bar.title("Output")
+    page.keyboard.press("PageDown")
+    page.wait_for_url("**scene=2**")
+    expect(bar.root).to_be_hidden()
+
+    page.goto(f"{app_url}/?{urlencode(OPENING)}&play=1")
+    bar.title("Sentence")
+    page.keyboard.press("Escape")
+    expect(bar.root).to_be_hidden()
+    page.wait_for_url(lambda url: "play" not in url)
+
+    page.keyboard.press("w")
+    bar.title("Sentence")
+    page.get_by_label("Text", exact=True).fill("Another text.")
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda url: "text=Another" in url and "play" not in url)
+    expect(bar.root).to_be_hidden()
