@@ -268,6 +268,7 @@ def test_the_pinned_word_is_hidden_from_a_model_with_a_head_which_guesses_it(
     expect(guesses).to_contain_text(of.labels[0])
     expect(finding(page)).to_contain_text("“[MASK]” gives")
 
+    expect(sentence.get_by_role("link", name="The rank of “sat”")).to_have_attribute("href", re.compile("^bert.*t=3$"))
     sentence.get_by_role("button", name="Show “sat” again").click()
     expect(guesses).to_have_count(0)
     expect(sentence.get_by_role("button", name=re.compile("^sat: "))).to_be_visible()
@@ -292,6 +293,10 @@ def test_the_pinned_word_is_hidden_from_a_model_with_a_head_which_guesses_it(
     page.go_back()
     page.wait_for_url("**step=output**")
     expect(end).to_contain_text(of.labels[0])
+    note = page.get_by_text("The model does not read “sat”: [MASK] stands there.")
+    note.get_by_role("button", name="Show “sat” again").click()
+    expect(note).to_have_count(0)
+    page.wait_for_url(lambda url: "blank_at" not in url)
 
 
 def test_each_step_after_the_output_is_a_link_to_its_numbers_on_the_page_of_the_whole_model(
