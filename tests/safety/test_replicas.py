@@ -43,7 +43,7 @@ try:
 except ChildProcessError:
     pass
 """
-"""Imports once what takes seconds, starts a server of each name and port in a process, and waits until all have ended"""
+"""Imports what takes seconds, starts a server of each name and port in a process, and waits until all have ended"""
 
 
 @dataclass
