@@ -12,7 +12,7 @@ import torch
 from scipy.stats import spearmanr
 from streamlit.testing.v1 import AppTest
 
-from attnviz.bert.ablation import cosine, effects, head_means, head_measures, hidden_without
+from attnviz.bert.ablation import cosine, effects, head_measures, hidden_without
 from attnviz.bert.classification.shipped import load as classifier
 from attnviz.bert.encoding import embed_sentences
 from attnviz.bert.search import built_in as reference
@@ -21,6 +21,7 @@ from attnviz.formatting import percent
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.ui.answer import signed
+from attnviz.ui.bert.ablation import means_of
 from tests.app.bars import side_by_side
 from tests.app.pages import (
     BAD_SELECTIONS,
@@ -53,10 +54,11 @@ def off_in(at: AppTest) -> str | None:
 
 @pytest.mark.parametrize("by", ["zero", "mean"])
 def test_the_output_without_heads_is_torchs(minilm: BuiltInModel, by: str) -> None:
+    """The means themselves are held by tests/unit/bert/test_ablation.py; here they are those that the page has."""
     at, off = opened(off="3.1_5.7", off_by=by), [(3, 1), (5, 7)]
     assert not at.get("plotly_chart")  # it takes the browser a second
     (header, arrays), (bars,) = payload(at, "matrix"), side_by_side(at)
-    trace, means = minilm.trace(DEFAULT_TEXT), head_means(minilm, reference().sentences) if by == "mean" else None
+    trace, means = minilm.trace(DEFAULT_TEXT), means_of(minilm) if by == "mean" else None
     after = hidden_without(minilm, trace.tokens, off, means)
     of_tokens = cosine(trace.last_hidden_state, after)
     changes = torch.tensor([share for _, share in bars]).double() * (1 - of_tokens).max()
