@@ -16,11 +16,13 @@ from streamlit.testing.v1.local_script_runner import LocalScriptRunner, require_
 def components_are_looked_for_once_and_pages_compiled_once() -> Iterator[None]:
     """Read the metadata of all installed packages once, and compile each page once, as a server does.
 
-    AppTest does the first in every session, nine tenths of its time, and the second in every run.
+    AppTest does the first in every session, nine tenths of its time, and the second in every run. It also makes a mock
+    of the server in every run: here one serves all of them.
     """
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(manifest_scanner.scan_component_manifests))
         patch.setattr(app_test, "ScriptCache", cache(app_test.ScriptCache))
+        patch.setattr(app_test, "MagicMock", cache(app_test.MagicMock))
         yield
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -21,6 +22,7 @@ from attnviz.formatting import percent
 from attnviz.links.link import DEFAULT_TEXT
 from attnviz.pretrained.built_in import BuiltInModel
 from attnviz.ui.answer import signed
+from attnviz.ui.bert import ablation
 from tests.app.bars import side_by_side
 from tests.app.pages import (
     BAD_SELECTIONS,
@@ -53,10 +55,11 @@ def off_in(at: AppTest) -> str | None:
 
 @pytest.mark.parametrize("by", ["zero", "mean"])
 def test_the_output_without_heads_is_torchs(minilm: BuiltInModel, by: str) -> None:
+    """The means are those that the page has: the test after this one and tests/unit/bert/test_ablation.py hold them."""
     at, off = opened(off="3.1_5.7", off_by=by), [(3, 1), (5, 7)]
     assert not at.get("plotly_chart")  # it takes the browser a second
     (header, arrays), (bars,) = payload(at, "matrix"), side_by_side(at)
-    trace, means = minilm.trace(DEFAULT_TEXT), head_means(minilm, reference().sentences) if by == "mean" else None
+    trace, means = minilm.trace(DEFAULT_TEXT), ablation.means_of(minilm) if by == "mean" else None
     after = hidden_without(minilm, trace.tokens, off, means)
     of_tokens = cosine(trace.last_hidden_state, after)
     changes = torch.tensor([share for _, share in bars]).double() * (1 - of_tokens).max()
@@ -68,6 +71,16 @@ def test_the_output_without_heads_is_torchs(minilm: BuiltInModel, by: str) -> No
     torch.testing.assert_close(found, effect, rtol=0, atol=1e-6)
     assert header["chosen"] == "3.1_5.7"
     assert header["readings"][5 * 12 + 11] == f"layer 5 · head 11: 1 − cosine {effect[5, 11]:.3g}"
+
+
+def test_the_means_are_those_over_the_reference_sentences(
+    minilm: BuiltInModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over the first of them, which take a hundredth of the time."""
+    few = replace(reference(), sentences=reference().sentences[:5])
+    monkeypatch.setattr(ablation, "reference", lambda: few)
+    monkeypatch.setattr(ablation, "result", lambda _name, _size, _key, make: make())
+    torch.testing.assert_close(ablation.means_of(minilm), head_means(minilm, few.sentences))
 
 
 @pytest.mark.parametrize("name", ["largest", "norm"])

@@ -108,7 +108,7 @@ def test_surprise_that_a_change_of_page_overtakes_opens_nothing_there_and_later(
 @pytest.mark.parametrize("page", ["step_by_step", "heads"])
 def test_surprise_on_any_text_says_a_sentence(page: str) -> None:
     at = opened(page)
-    for text in [*HOSTILE, LONG]:
+    for text in [*HOSTILE, LONG] if page == "step_by_step" else ["", HOSTILE[7]]:  # both pages ask the same function
         go_to_page(at, page, {"text": text, "source": "pretrained"} if page == "step_by_step" else {"text": text})
         says = surprise(at)
         assert not any(tag in says for tag in ("<script", "<b>"))

@@ -161,7 +161,9 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path
     return make
 
 
-def test_own_statistics_come_first_and_another_corpus_is_chosen(own: Callable[[str], Path]) -> None:
+def test_own_statistics_come_first_another_corpus_is_chosen_and_a_damaged_file_is_a_sentence(
+    own: Callable[[str], Path], tmp_path: Path
+) -> None:
     own("minilm")
     at = open_corpus(layer="1", head="8")
     assert f"Corpus: Some; {len(SENTENCES)} sentences" in said(at)
@@ -175,6 +177,12 @@ def test_own_statistics_come_first_and_another_corpus_is_chosen(own: Callable[[s
     assert "corpus" not in [one.key for one in at.selectbox], "over this text there is no corpus to choose"
     at = open_corpus(corpus="gone")
     assert "no corpus gone" in messages(at) and "Corpus: Some" in said(at)
+    file = tmp_path / "minilm_some.parquet"
+    for size in (-200, 50):
+        file.write_bytes(file.read_bytes()[:size])
+        at = open_corpus()
+        assert "minilm_some.parquet has no statistics of a corpus" in messages(at)
+        assert not at.exception and f"over {STATISTICS.sentences:,} sentences" in said(at)
 
 
 def test_every_view_of_a_decoder_s_heads(own: Callable[[str], Path]) -> None:
@@ -196,16 +204,6 @@ def test_a_head_in_a_window_looks_everywhere_it_may_over_the_corpus_and_others_e
     for layer, words in (("0", "looks everywhere"), ("1", "looks everywhere it may")):
         assert f"**{words}** on 100 %" in said(open_corpus(model=model, text="cat", layer=layer))
         assert f"{words} on 100 %" in said(open_page("heads", model=model, text="cat", layer=layer))
-
-
-def test_a_damaged_file_of_statistics_is_a_sentence(own: Callable[[str], Path], tmp_path: Path) -> None:
-    own("minilm")
-    file = tmp_path / "minilm_some.parquet"
-    for size in (-200, 50):
-        file.write_bytes(file.read_bytes()[:size])
-        at = open_corpus()
-        assert "minilm_some.parquet has no statistics of a corpus" in messages(at)
-        assert not at.exception and f"over {STATISTICS.sentences:,} sentences" in said(at)
 
 
 def test_another_model_has_no_corpus_and_says_how_to_make_one(tmp_path: Path) -> None:

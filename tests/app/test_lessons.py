@@ -53,12 +53,12 @@ def test_every_example_of_the_gallery_opens_as_it_is_meant() -> None:
 def test_a_link_that_only_names_a_scene_opens_it() -> None:
     """As it is typed or written down: lesson and scene, on any page. What is not so bare is left as it is.
 
-    The first and the last scene of each lesson, and one of each page: that all open well is the test before.
+    The last scene of each lesson, and one of each page: that all open well is the test before.
     """
     at, arrived = open_page(), set()
     for name, lesson in shipped().items():
         for number, scene in enumerate(lesson.scenes, 1):
-            if scene.page in arrived and number not in (1, len(lesson.scenes)):
+            if scene.page in arrived and number != len(lesson.scenes):
                 continue
             asked = {"lesson": name, "scene": str(number), "lecture": "1"}
             # A session that begins with such a link takes long to make: one for each page, and one for all the others.

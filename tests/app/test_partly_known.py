@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl
@@ -35,13 +36,19 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     return made
 
 
+@cache
+def traced(folder: str) -> Trace:
+    """Return the trace of a model, which several tests compare with what is shown of it."""
+    return load(folder).trace(TEXT)
+
+
 def follows_in(name: str, folders: Mapping[str, str], **query: str) -> tuple[Trace, dict[str, Any] | None]:
     """Return the trace of a model, and the way from the output of its attention that Step by step is given."""
     if name in folders:
-        model, link = load(folders[name]), {"text": TEXT, "source": "pretrained", "model": folders[name]}
+        trace, link = traced(folders[name]), {"text": TEXT, "source": "pretrained", "model": folders[name]}
     else:
-        model, link = trained.load(name), {"text": "345", "source": "trained", "model": name}
-    trace = model.trace(link["text"])
+        link = {"text": "345", "source": "trained", "model": name}
+        trace = trained.load(name).trace(link["text"])
     at = open_page(**link, step="output", **{"kind": trace.places[-1].kind, **query})
     return trace, walk(at)[0]["follows"]
 
@@ -143,7 +150,7 @@ def test_the_norm_is_shown_of_the_first_block_that_is_known(name: str, folders: 
     assert not messages(at)
     assert f"The rows are those of block {known}, after attention was added." in " ".join(boxes(at, "markdown"))
     mean, *_ = figures(at)
-    stack = load(folders[name]).trace(TEXT).blocks["encoder" if name == "convolution" else "decoder"]
+    stack = traced(folders[name]).blocks["encoder" if name == "convolution" else "decoder"]
     steps = stack[known].steps()
     assert steps is not None
     before = next(line for line in mean["data"] if line["name"] == "mean before")
@@ -152,7 +159,7 @@ def test_the_norm_is_shown_of_the_first_block_that_is_known(name: str, folders: 
 
 @pytest.mark.parametrize("name", UNKNOWN)
 def test_the_side_bar_says_it_at_the_blocks_that_are_not_known(name: str, folders: dict[str, str]) -> None:
-    for block in range(len(load(folders[name]).description.numbers.popitem()[1])):
+    for block in range(len(traced(folders[name]).places)):
         at = open_page("transformer", text=TEXT, source="pretrained", model=folders[name], block=str(block))
         assert (UNKNOWN[name] in " ".join(boxes(at, "caption"))) is (block in PARTLY_KNOWN[name][1])
 

@@ -268,3 +268,12 @@ def test_the_cell_is_exported(kind: str, tmp_path: Path, capsys: pytest.CaptureF
         with np.load(file) as arrays:
             np.testing.assert_array_equal(arrays["W_query"], (expected.projections or {})["query"].weight)
     assert file.stat().st_size < 500_000
+
+
+def test_what_is_typed_last_counts_where_the_settings_are_closed_with_it() -> None:
+    """A click beside the settings sends both at once: the fields are not created in the run that follows."""
+    at = open_page("", SETTINGS_OPEN, step="qkv", source="toy", text=TEXT)
+    at.number_input(key="model_width").set_value(40)
+    at.session_state["more_settings"] = False
+    at.run()
+    assert at.query_params["model_width"] in ("40", ["40"])

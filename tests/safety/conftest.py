@@ -5,11 +5,26 @@ from __future__ import annotations
 import socket
 from collections.abc import Iterator
 from contextlib import closing
+from typing import Any
 
 import pytest
+from xdist.scheduler import LoadFileScheduling
 
 from tests.browser.server import Server
 from tests.safety.server import SECRET, serve, wait_until_ready
+
+
+class OneServer(LoadFileScheduling):
+    """Gives all of these tests to one process, so that the server is started once, and other tests by their files."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return "tests/safety" if nodeid.startswith("tests/safety/") else super()._split_scope(nodeid)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadFileScheduling | None:
+    """Take `OneServer` where tests are spread by files."""
+    return OneServer(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="package")

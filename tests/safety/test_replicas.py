@@ -11,10 +11,11 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import psutil
 import pytest
 from websockets.exceptions import WebSocketException
 
@@ -22,12 +23,27 @@ from tests.browser.server import ROOT, Server, free_port
 from tests.safety.client import Shown, Visitor
 from tests.safety.server import SECRET, serve, status, wait_until_ready
 from tests.safety.test_server import upload, xsrf
+from tests.safety.test_start import check_limits
 
 NGINX = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
 NAMES = ("app1", "app2", "app3")
 LINK = ("heads", f"text={SECRET}+was+here&layer=2&head=3&chosen=2.3_4.5")
-
-pytestmark = pytest.mark.skipif(NGINX is None, reason="nginx is not installed (on Debian: apt-get install nginx-light)")
+IMPORTED = "attnviz.serving.app, attnviz.ui.caches, attnviz.ui.shell, attnviz.pretrained.built_in, transformers"
+PROGRAM = f"""
+import os, {IMPORTED}
+from attnviz.serving.run import serve
+for name, port in {{port}}:
+    if os.fork() == 0:
+        os.environ["ATTNVIZ_REPLICA"] = name
+        serve("127.0.0.1", port)
+        os._exit(0)
+try:
+    while True:
+        os.wait()
+except ChildProcessError:
+    pass
+"""
+"""Imports what takes seconds, starts a server of each name and port in a process, and waits until all have ended"""
 
 
 @dataclass
@@ -38,8 +54,15 @@ class Cluster:
     front: Server
 
     def kill(self, name: str) -> None:
-        self.replicas[name].process.kill()
-        self.replicas[name].process.wait()
+        """Kill the process that listens at the port of this server."""
+        port = int(self.replicas[name].url.rpartition(":")[2])
+        (process,) = [
+            child
+            for child in psutil.Process(self.replicas[name].process.pid).children()
+            if any(one.laddr.port == port and one.status == psutil.CONN_LISTEN for one in child.net_connections("tcp"))
+        ]
+        process.kill()
+        process.wait()
 
 
 def configured(ports: dict[str, int], port: int, folder: Path) -> Path:
@@ -57,9 +80,11 @@ def configured(ports: dict[str, int], port: int, folder: Path) -> Path:
 
 @contextmanager
 def nginx(ports: dict[str, int], folder: Path) -> Iterator[Server]:
-    """Start nginx in front of these ports. What is yielded may not answer yet."""
+    """Start nginx in front of these ports. What is yielded may not answer yet. Skip the test where there is none."""
+    if NGINX is None:
+        pytest.skip("nginx is not installed (on Debian: apt-get install nginx-light)")
     port, log = free_port(), folder / "nginx.log"
-    command = [NGINX or "", "-p", str(folder), "-c", str(configured(ports, port, folder)), "-g", "daemon off;"]
+    command = [NGINX, "-p", str(folder), "-c", str(configured(ports, port, folder)), "-g", "daemon off;"]
     with log.open("wb") as out:
         process = subprocess.Popen(command, stdout=out, stderr=out, stdin=subprocess.DEVNULL)
     front = Server(process, f"http://127.0.0.1:{port}", log, time.time())
@@ -71,24 +96,32 @@ def nginx(ports: dict[str, int], folder: Path) -> Iterator[Server]:
 
 
 @pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+def replicas() -> Iterator[dict[str, Server]]:
+    """Serve three times, in processes that have imported the app before."""
     ports = {name: free_port() for name in NAMES}
     settings = {"ATTNVIZ_UPLOADS": "1", "ATTNVIZ_TRUSTED_PROXIES": "127.0.0.1"}
-    replicas = {name: serve({**settings, "ATTNVIZ_REPLICA": name}, port) for name, port in ports.items()}
+    parent = serve(settings, program=PROGRAM.replace("{port}", repr([*ports.items()])))
+    servers = {name: replace(parent, url=f"http://127.0.0.1:{port}") for name, port in ports.items()}
     try:
-        with nginx(ports, tmp_path_factory.mktemp("nginx")) as front:
-            for server in replicas.values():
-                wait_until_ready(server, 300)
-            front.wait(300)
-            yield Cluster(replicas, front)
+        for server in servers.values():
+            wait_until_ready(server, 300)
+        yield servers
     finally:
-        for server in replicas.values():
-            server.stop()
-    for server in replicas.values():
-        log = server.log_text()
-        assert "Traceback" not in log, log
-        assert SECRET.lower() not in log.lower(), f"a log holds a visitor's text:\n{log}"
-        server.log.unlink()
+        for child in psutil.Process(parent.process.pid).children():
+            child.terminate()
+        parent.stop()
+    log = parent.log_text()
+    assert "Traceback" not in log, log
+    assert SECRET.lower() not in log.lower(), f"a log holds a visitor's text:\n{log}"
+    parent.log.unlink()
+
+
+@pytest.fixture(scope="module")
+def cluster(replicas: dict[str, Server], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    ports = {name: int(server.url.rpartition(":")[2]) for name, server in replicas.items()}
+    with nginx(ports, tmp_path_factory.mktemp("nginx")) as front:
+        front.wait(300)
+        yield Cluster(replicas, front)
 
 
 class Echo(BaseHTTPRequestHandler):
@@ -164,6 +197,10 @@ def opened(visitor: Visitor) -> Shown:
 def filled(shown: Shown) -> list[str]:
     """Return the kinds of a page's elements. An empty place and what fills it come as two messages, or early as one."""
     return sorted(kind for kind in shown.kinds if kind != "empty")
+
+
+def test_limits_hold_whatever_is_imported_before_the_server(replicas: dict[str, Server]) -> None:
+    check_limits(replicas["app1"])
 
 
 def test_visitors_are_spread_and_each_stays_where_it_is(cluster: Cluster) -> None:

@@ -1,4 +1,4 @@
-"""A server for the public has its limits, whatever was imported before it started."""
+"""A server for the public has its limits; test_replicas.py has those of one for which all was imported before."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ from urllib.parse import quote
 
 from tests.browser.server import Server
 from tests.safety.client import Visitor
-from tests.safety.server import SECRET, serve, wait_until_ready
+from tests.safety.server import SECRET, serve
 
-SERVE = "from attnviz.serving.run import serve; serve('127.0.0.1', {port})"
+PROGRAM = """
+from attnviz.settings import settings
+settings()
+from attnviz.serving.run import serve
+serve('127.0.0.1', {port})
+"""
 
 
 def shown(server: Server, page: str, query: str) -> str:
@@ -31,22 +36,12 @@ def check_limits(server: Server) -> None:
     assert "was cut there" not in longest
 
 
-def test_limits_hold_whatever_is_imported_before_the_server() -> None:
-    server = serve({}, program=f"import attnviz.serving.app, attnviz.ui.caches, attnviz.ui.shell; {SERVE}")
-    try:
-        wait_until_ready(server)
-        check_limits(server)
-    finally:
-        server.stop()
-        server.log.unlink()
-
-
 def test_limits_hold_where_the_command_starts_the_server(served: Server) -> None:
     check_limits(served)
 
 
 def test_a_program_that_has_read_other_settings_starts_no_server() -> None:
-    server = serve({}, program=f"from attnviz.settings import settings; settings(); {SERVE}")
+    server = serve({}, program=PROGRAM)
     try:
         assert server.process.wait(60) == 1
         assert "SettingsError: Other settings were read before" in server.log_text()
