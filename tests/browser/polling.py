@@ -6,6 +6,7 @@ import asyncio
 import json
 import re
 from collections.abc import Awaitable, Callable
+from functools import partial
 from time import monotonic
 from typing import Any
 
@@ -63,7 +64,7 @@ def _wait(
     is_not, timeout = options["isNot"], options["timeout"]
     if expression in STATES:
         return _quietly(self._actual_locator.wait_for(state=STATES[expression][is_not], timeout=timeout))
-    if expression == "to.have.url":
+    if expression == "to.have.url" and not options["expectedText"][0].get("regexFlags"):
         return _at_url(self._actual_page, options)
     if expression in OF_LISTS and not is_not:
         return _met(call(self, OF_LISTS[expression], options, *arguments))
@@ -73,7 +74,9 @@ def _wait(
             with_it = json.dumps(f'css=[{options["expressionArg"]}="{text}"]')
             of = self._actual_locator
             found = Locator(of._frame, f"{of._selector} >> internal:and={with_it}")
-            return _met(found._expect("to.have.count", {"expectedNumber": 1, "isNot": False, "timeout": timeout}, None))
+            count = {"expectedNumber": 1, "isNot": False, "timeout": timeout}
+            is_there = found._expect("to.have.count", count, None)
+            return _both(is_there, partial(call, self, expression, {**options, "timeout": 1}, *arguments))
     return None
 
 
@@ -87,6 +90,11 @@ async def _quietly(waiting: Awaitable[object]) -> bool:
 
 async def _met(asked: Awaitable[Any]) -> bool:
     return bool((await asked)["matches"])
+
+
+async def _both(first: Awaitable[Any], then: Callable[[], Awaitable[Any]]) -> bool:
+    """Whether one holds, and then the other: that of Playwright fails where several elements are meant."""
+    return await _met(first) and await _met(then())
 
 
 async def _at_url(page: Any, options: Options) -> bool:

@@ -175,6 +175,9 @@ def test_a_query_is_typed_a_hit_is_read_and_a_text_is_pasted(page: Page, app_url
     hits = page.locator('[class*="st-key-hit_meaning_"]').all_inner_texts()
     sentences = [next(one for one in built_in().sentences if one in hit) for hit in hits]
     scores = [float(re.findall(r"\d\.\d+", hit)[0]) for hit in hits]
+    everything = list(built_in().sentences)
+    assert len(hits) == 6
+    assert sentences[0] == max(zip(cosines(QUERY, everything), everything, strict=True))[1]
     assert scores == sorted(scores, reverse=True) == pytest.approx(cosines(QUERY, sentences), abs=6e-4)
     # A point of the map is clicked: its sentence is shown.
     page.locator(".st-key-find_view").get_by_text("Map", exact=True).click()

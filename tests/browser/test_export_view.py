@@ -207,6 +207,7 @@ def test_a_step_in_every_format_is_what_torch_computes_and_no_word_of_the_text_g
     png = export.png(scale="4", ground="paper", theme="dark")
     assert png.size == tuple(side * 4 for side in drawn.size)
     assert png.getpixel((1, 1)) == (0x14, 0x14, 0x1B, 255)
+    assert export.png(scale="1", ground="paper", theme="dark").size == drawn.size
     clear = export.png(scale="2", ground="none", theme="light")
     assert clear.getpixel((1, 1))[3] == 0
     assert len(clear.getcolors(2**24) or []) > 50

@@ -68,4 +68,9 @@ def test_a_second_visit_fetches_no_script_again_that_of_export_comes_with_it_and
 
     again.route("**/walk.js", lambda route: route.fulfill(status=404))
     again.reload()
-    expect(again.get_by_text("This part did not arrive. Reload the page.")).to_be_visible()
+    said = again.get_by_text("This part did not arrive. Reload the page.")
+    expect(said).to_be_visible()
+    again.unroute_all()
+    again.reload()
+    expect(again.get_by_role("region", name="Sentence")).to_be_visible()
+    expect(said).to_have_count(0)

@@ -132,7 +132,9 @@ def test_stepping_and_pinning_are_in_the_link(see: Callable[..., Explored]) -> N
     link = link_of(explored.page)
     assert (link["layer"], link["head"], link["chosen"], link["q"], link["k"]) == ("2", "2", "2.1_2.2", "4", "7")
     assert link["special"] == "hide"
-    see(text="another view")
+    between = see(text="another view")
+    expect(between.section).to_have_attribute("data-chosen", "0.0")
+    assert link_of(between.page).get("special") is None
     other = see(**link)
     expect(other.section).to_have_attribute("data-chosen", "2.1 2.2")
     both = [float(weights(2, head)[4, 7]) for head in (1, 2)]
@@ -227,7 +229,7 @@ ANY_TEXT = ("🙂 مرحبا 中文 e\u0301 \u202eright to left", "a" * 200)
 def test_any_text_is_shown_as_text(see: Callable[..., Explored]) -> None:
     hostile = "<img src=x onerror=alert(1)>"
     explored = see(text=hostile, layer=1, head=8)
-    explored.page.on("dialog", lambda dialog: pytest.fail(f"a dialog: {dialog.message}"))
+    explored.page.once("dialog", lambda dialog: pytest.fail(f"a dialog: {dialog.message}"))
     for text in (hostile, *ANY_TEXT):
         if text != hostile:
             typed(explored, text)

@@ -238,7 +238,7 @@ def test_a_finger_chooses_and_pins(new_context: Contexts, file: Path) -> None:
 
 
 def test_hostile_texts_are_text(page: Page, tmp_path: Path) -> None:
-    page.on("dialog", lambda dialog: pytest.fail(dialog.message))
+    page.once("dialog", lambda dialog: pytest.fail(dialog.message))
     file = exported(tmp_path, f"http://localhost/heads?text={quote(HOSTILE)}&pair={quote(HOSTILE)}&show=lines")
     assert opened(page, file) == [file.as_uri()]
     assert page.locator("img, b").count() == page.locator("b.result").count()

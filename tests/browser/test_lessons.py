@@ -1,4 +1,4 @@
-"""A lesson as it is given: by clicker, back by the browser, opened elsewhere, guessed, built and brought as a file."""
+"""A lesson as it is given: by clicker, back by the browser, opened anew, guessed, built and brought as a file."""
 
 from __future__ import annotations
 
@@ -70,6 +70,11 @@ def test_a_lesson_by_clicker_question_back_button_and_a_link_by_hand(page: Page,
     for number in (8, 8, 7):  # the answer, the question, and so on
         page.go_back()
         at_scene(page, number)
+    page.goto("about:blank")
+    page.goto(here)
+    at_scene(page, 9)
+    page.goto(f"{app_url}/lessons")
+    settled(page)
     page.goto(f"{app_url}/averages?lesson=attention&scene=9&lecture=1")
     at_scene(page, 9)
     assert painted(page, "head_outputs")["inside"]

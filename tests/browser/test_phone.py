@@ -321,9 +321,10 @@ STYLED = (
 
 
 def test_a_change_of_one_element_does_not_style_the_whole_page_anew(app_url: str, window: Window) -> None:
-    """The first test of this page: what Chromium has noted of an element for a rule of another view stays noted."""
+    """Each view in a document of its own: what Chromium has noted of an element for a rule of another view stays."""
     for link, sizes in STYLED:
         page = window(*sizes[0])
+        page.goto("about:blank")
         settled_at(page, app_url + link)
         for size in sizes:
             settled(sized(page, *size))

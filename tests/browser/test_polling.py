@@ -41,10 +41,12 @@ def test_the_page_is_not_described_before_what_is_waited_for_is_there(
 ) -> None:
     asked, ask = list[str](), Frame._expect
 
-    def counted(self: Frame, selector: str, expression: str, *others: Any) -> Any:
-        if expression != "to.have.count" and not expression.endswith(".array"):
+    async def counted(self: Frame, selector: str, expression: str, options: Any, *others: Any) -> Any:
+        answer = await ask(self, selector, expression, options, *others)
+        is_other = expression == "to.have.count" or expression.endswith(".array")
+        if not is_other and (options["timeout"] > 1 or not answer["matches"]):
             asked.append(expression)  # each look that is in vain describes the page
-        return ask(self, selector, expression, *others)
+        return answer
 
     monkeypatch.setattr(Frame, "_expect", counted)
     one = plain_page.locator("p")
@@ -75,3 +77,11 @@ def test_what_can_not_be_looked_for_fails_at_once(page: Page, selector: str) -> 
     with pytest.raises((AssertionError, Error), match=r"strict mode violation|not a valid selector|parsing"):
         expect(page.locator(selector)).to_have_text("x", timeout=20_000)
     assert monotonic() - since < 10
+
+
+def test_an_attribute_of_one_element_among_several_is_not_enough(page: Page) -> None:
+    page.evaluate("document.body.innerHTML = '<p class=a></p><p></p>'")
+    with pytest.raises((AssertionError, Error), match="strict mode violation"):
+        expect(page.locator("p")).to_have_attribute("class", "a", timeout=3000)
+    expect(page.locator("p").last).not_to_have_attribute("class", "a")
+    expect(page).not_to_have_url(re.compile("nowhere"))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Iterator, Sequence
 
 import pytest
 from playwright.sync_api import CDPSession, Page, ViewportSize, expect
@@ -115,16 +114,14 @@ def names_what_is_there(page: Page, text: AnnotatedText, where: str, has_steps: 
     return list(seen)
 
 
-@lru_cache(maxsize=1)
-def screen_of(page: Page) -> CDPSession:
-    """Return what sets a page's screen: while it is open, the page keeps the size that it was given."""
-    return page.context.new_cdp_session(page)
+SCREENS: dict[Page, CDPSession] = {}
+"""What sets a page's screen: while it is open, the page keeps the size that it was given"""
 
 
 def small_picture(page: Page, size: ViewportSize) -> None:
     """Give the window this size, but paint it at a tenth: to paint all scenes whole takes an eighth of their time."""
     metrics = {**size, "deviceScaleFactor": 1, "mobile": False, "scale": 0.1}
-    screen_of(page).send("Emulation.setDeviceMetricsOverride", metrics)
+    SCREENS[page].send("Emulation.setDeviceMetricsOverride", metrics)
     assert page.evaluate("() => ({ width: innerWidth, height: innerHeight })") == size
 
 
@@ -140,13 +137,15 @@ def fits(
 
 
 @pytest.fixture
-def page(one_page: Page, app_url: str) -> Page:
+def page(one_page: Page, app_url: str) -> Iterator[Page]:
     """One page for all lessons, on which nothing moves and all that canvases write is noted."""
+    SCREENS[one_page] = one_page.context.new_cdp_session(one_page)
     one_page.emulate_media(reduced_motion="reduce")
     if not one_page.evaluate("() => 'written' in window"):
         one_page.goto(f"{app_url}/lessons?lecture=1")
         settled(one_page).evaluate(RECORD)
-    return one_page
+    yield one_page
+    SCREENS.pop(one_page).detach()  # a picture of what failed is painted whole
 
 
 @pytest.mark.parametrize("name", shipped())

@@ -132,6 +132,7 @@ def the_picture_is_there_before_the_model(page: Page, routes: str) -> None:
 
 def a_visitor_waits(page: Page, url: str, routes: str) -> None:
     """Ask for a text, on the page of the heads and in the walk, while another takes the only place."""
+    page.goto("about:blank")  # the server then has to answer for an address below the path
     page.goto(f"{url}/heads?text=the+lamp+is+out")
     expect(page.locator(HEADS)).to_have_attribute("data-rows", "6")
     assert answer(f"{routes}/test/occupy") == (200, "occupied")

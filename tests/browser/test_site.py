@@ -71,7 +71,10 @@ def test_a_page_of_each_kind_opens_without_a_network(page: Page, sites: Path) ->
         assert len(list((sites / name).glob("*.html"))) == len(lesson.scenes) + 1
     asked: list[str] = []
     page.on("request", lambda request: asked.append(request.url))
-    files = [sites / "heads" / "index.html", *(sites / name / f"scene-{n:02d}.html" for name, n in SEEN.values())]
+    files = [
+        *(sites / name / "index.html" for name in LESSONS),
+        *(sites / name / f"scene-{n:02d}.html" for name, n in SEEN.values()),
+    ]
     for file in files:
         assert opened(page, file) == []
         for picture in page.locator(".attnviz-picture, .mistake img").all():

@@ -80,6 +80,7 @@ def test_arrow_keys_move_the_pin_and_escape_gives_them_back_to_the_steps(page: P
     assert inspector.result("weights") == pytest.approx(float(toy_head().weights[0, 0]), rel=1e-5)
     page.keyboard.press("Escape")
     page.keyboard.press("ArrowRight")
+    inspector.page.wait_for_function("() => window.changes.length >= 10")
     assert inspector.changes[8:] == [{"q": None, "k": None}, {"step": "head_outputs"}]
 
 

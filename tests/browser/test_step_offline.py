@@ -209,7 +209,7 @@ def test_the_server_hears_of_what_was_chosen_before_anything_else(line: Line, ap
     assert page.url.endswith(f"/?step={step}&q=9")
 
 
-def test_the_next_page_and_the_way_back_show_what_was_chosen(page: Page, app_url: str) -> None:
+def test_the_next_page_the_way_back_and_a_reload_show_what_was_chosen(page: Page, app_url: str) -> None:
     settled_at(page, f"{app_url}/?source=pretrained&step=weights")
     page.get_by_role("combobox", name="Layer").select_option("layer 3")
     page.get_by_role("button", name="head 4", exact=True).click()
@@ -220,6 +220,15 @@ def test_the_next_page_and_the_way_back_show_what_was_chosen(page: Page, app_url
     page.go_back()
     settled_once_at(page, re.compile(r"/\?source=pretrained.*layer=3"))
     np.testing.assert_allclose(matrix(page, "weights"), attentions(3)[4], rtol=0, atol=1e-6)
+    page.get_by_role("button", name="head 5", exact=True).click()
+    page.wait_for_url(re.compile("layer=3&head=5"))
+    page.reload()  # before the server hears of it
+    settled(page)
+    np.testing.assert_allclose(matrix(page, "weights"), attentions(3)[5], rtol=0, atol=1e-6)
+    page.get_by_role("button", name="head 6", exact=True).click()
+    page.get_by_role("navigation").get_by_role("link", name="Heads", exact=True).press("Enter")
+    settled_once_at(page, "**/heads?*")
+    assert "layer=3&head=6" in page.url
 
 
 class Forgetful:

@@ -143,7 +143,7 @@ def test_hostile_texts_are_text(page: Page, tmp_path: Path) -> None:
     from urllib.parse import quote
 
     link = f"http://localhost/compare?text={quote(HOSTILE)}&b_text={quote(HOSTILE + 'a')}&tokenizer=word"
-    page.on("dialog", lambda dialog: pytest.fail(dialog.message))
+    page.once("dialog", lambda dialog: pytest.fail(dialog.message))
     file = exported(tmp_path, link)
     assert opened(page, file) == [file.as_uri()]
     assert page.locator("img").count() == 0
