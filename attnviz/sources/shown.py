@@ -42,7 +42,7 @@ class HiddenWord:
     @property
     def named(self) -> dict[str, int | str]:
         """Where and what it is, for the browser."""
-        return {"row": self.row, "word": self.word, "label": self.label}
+        return {"row": self.row, "word": self.word, "label": self.label, "masks": self.masks}
 
 
 @dataclass(frozen=True, slots=True)

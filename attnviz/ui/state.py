@@ -153,8 +153,8 @@ def begin(page: str) -> None:
 
 def _forget_widgets() -> None:
     """Forget the values of widgets, which are those of another view or page: their keys are the same here."""
-    for name in KEYS.keys() & set(st.session_state):  # to pop a key that is not there takes much longer
-        del st.session_state[name]
+    for name in KEYS:
+        st.session_state.pop(name, None)
 
 
 def _is_untouched() -> bool:
@@ -239,12 +239,6 @@ def sync_widget(name: str) -> None:
     """Update the view from a widget that this run creates late, for the parts of the page before it."""
     if name in st.session_state:
         _kept().view[name] = _checked(name, st.session_state[name], None)
-
-
-def sync_widgets() -> None:
-    """Update the view from all widgets whose values Streamlit holds."""
-    for name in KEYS.keys() & set(st.session_state):  # to ask for each of the others takes much longer
-        sync_widget(name)
 
 
 def in_fragment() -> bool:

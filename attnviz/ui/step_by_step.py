@@ -199,7 +199,7 @@ def _ranking(hidden: HiddenWord, here: ShownHead) -> str:
     if here.pair is not None or hidden.masks != here.model.description.mask_piece:
         return ""
     page = PAGES["bert"]
-    view = {**state.every(), "bert_part": "blank", "blank_at": hidden.row}
+    view = {**view_of(here), "text": state.get("text"), "bert_part": "blank", "blank_at": hidden.row}
     query = page.write(view, ("text", "model", "bert_part", "blank_at"))
     return f"{page.path.lstrip('/')}?{urlencode(query)}"
 

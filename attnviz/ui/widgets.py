@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import streamlit as st
 
+from attnviz.links.link import KEYS
 from attnviz.ui import state
 from attnviz.ui.lessons import bar as lesson_bar
 from attnviz.ui.messages import plain
@@ -60,7 +61,8 @@ def settings_popover(label: str, key: str, **options: Any) -> PopoverContainer:
     the button of the view before, and send that view's values, which count for nothing then.
     """
     if not st.session_state.get(key):
-        state.sync_widgets()
+        for name in KEYS:
+            state.sync_widget(name)
     return st.popover(_Label(label, state.opened_links()), key=key, **{"on_change": "rerun", **options})
 
 

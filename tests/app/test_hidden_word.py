@@ -82,7 +82,9 @@ def test_the_way_to_the_rank_of_the_hidden_word_opens_the_view_that_says_it(fold
         html.proto.body for html in there.get("html")
     )
     of_two_pieces = opened(folder, text="The embeddings sat.", blank_at="2")
-    assert walk(of_two_pieces)[0]["hidden"]["ranked"] == ""
+    hidden_there = walk(of_two_pieces)[0]["hidden"]
+    assert hidden_there["ranked"] == ""
+    assert set(hidden_there["masks"].split("[MASK]")) == {""} and hidden_there["masks"].count("[MASK]") > 1
 
 
 def test_the_hidden_word_is_followed_into_another_text(folder: str) -> None:

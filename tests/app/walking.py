@@ -38,9 +38,9 @@ def walk(at: AppTest) -> tuple[dict[str, Any], Document]:
 
 
 def hidden(at: AppTest) -> dict[str, Any]:
-    """Return which word is hidden, without the way to its rank."""
+    """Return which word is hidden, without its masks and the way to its rank."""
     shown: dict[str, Any] = walk(at)[0]["hidden"]
-    return {name: value for name, value in shown.items() if name != "ranked"}
+    return {name: value for name, value in shown.items() if name not in ("masks", "ranked")}
 
 
 def values(at: AppTest) -> dict[str, Any]:

@@ -140,8 +140,10 @@ class WalkComponent {
     this.updates.answer();
     this.updates.flush(); // or this answer's address, which is older, would stay
     this.hiddenAt = values.blank_at;
-    const { hides, hidden, writes } = header;
-    const follows = header.follows && { ...header.follows, page: `${this.host.server}/${header.follows.page}` };
+    const { hides, writes } = header;
+    const at = (address: string) => `${this.host.server}/${address}`;
+    const follows = header.follows && { ...header.follows, page: at(header.follows.page) };
+    const hidden = header.hidden && { ...header.hidden, ranked: header.hidden.ranked && at(header.hidden.ranked) };
     Object.assign(this.home, { hides, hidden, writes, follows });
     Object.assign(this.home, {
       layers,

@@ -30,6 +30,8 @@ interface HiddenWord {
   row: number;
   word: string;
   label: string;
+  /** What stands in its place: a mask for each of its tokens. */
+  masks: string;
   /** The address of the view that says where it stands among all guesses; "" where none does. */
   ranked: string;
 }

@@ -111,8 +111,8 @@ export function hidingOf(
  * Below a picture: which word the model does not read, and a button that shows it again.
  * @param does as of Sentence
  */
-export const hiddenWord = ({ query }: Header, { row, word }: HiddenWord, does: (row: null) => void) => [
-  `The model does not read ${quoted(word)}: ${wordOf(query, row)} stands there. `,
+export const hiddenWord = ({ word, masks }: HiddenWord, does: (row: null) => void) => [
+  `The model does not read ${quoted(word)}: ${masks} stands there. `,
   element("button", { type: "button", onclick: () => does(null) }, `Show ${quoted(word)} again`),
 ];
 

@@ -10,7 +10,6 @@ import { failureText, Refused } from "../core/files.ts";
 import { GuessLine, judged } from "../core/guess_line.ts";
 import { Later } from "../core/later.ts";
 import { NOTHING, samePin } from "../core/pin.ts";
-import type { Header } from "../core/document.ts";
 import type { End } from "./end.ts";
 import { hiddenWord, missingGuesses } from "./guesses.ts";
 import { actOf } from "./keys.ts";
@@ -289,14 +288,14 @@ export class Walk {
     const fact = this.view?.pinnedFact() ?? ofHead(step.fact, own);
     const advice = values.stretch === "1" ? "" : ofHead(step.advice, own);
     this.notice.show(ofHead(step.notice, own), isSilent ? [] : [fact, advice]);
-    this.sayHidden(matrices.document.header);
+    this.sayHidden();
     this.sayEnd();
   }
 
   /** Says which word is hidden from the model. The sentence has that among what can be asked for. */
-  sayHidden(header: Header) {
+  sayHidden() {
     const { hidden } = this.home;
-    const said = hidden && !this.isFirst ? hiddenWord(header, hidden, () => this.choose({ blank_at: null })) : [];
+    const said = hidden && !this.isFirst ? hiddenWord(hidden, () => this.choose({ blank_at: null })) : [];
     if (said[0] !== this.hidden.firstChild?.textContent) this.hidden.replaceChildren(...said);
   }
 
